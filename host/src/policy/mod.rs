@@ -1,0 +1,10 @@
+//! Decisions: what plugins may do, as the user wrote it, and what nobody may. No enforcement, and
+//! nothing of wasmtime.
+
+mod grant;
+mod limits;
+mod protected;
+
+pub use grant::{Grant, HttpGrant, SecretGrant};
+pub use limits::{Limits, parse_duration, parse_size};
+pub use protected::{holds_protected, protected};

@@ -1,0 +1,86 @@
+//! Why the guard says no, in words that a model can act on.
+
+use thiserror::Error;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use crate::model::FailureCode;
+
+/// One refusal. The texts name the path as the user knows it, escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("`{path}` leads outside the directories that this tool may use; name a path below the working directory")]
+    Outside { path: String },
+    #[error("`{path}` is a symlink with an absolute target, which is not followed; name the target itself, relative to the working directory")]
+    AbsoluteLink { path: String },
+    #[error("`{path}` is protected (`{place}`): programs of the user act on it, so tools may read it but not write it; ask the user to change it by hand")]
+    Protected { path: String, place: String },
+    #[error("`{path}` holds protected places, so it may not be renamed, replaced or removed; ask the user to do it by hand")]
+    HoldsProtected { path: String },
+    #[error("`{path}` cannot be changed: this tool has been given the directory to read only")]
+    ReadOnly { path: String },
+    #[error("`{path}` belongs to Clawhold's own settings and state, which no tool may touch")]
+    OffLimits { path: String },
+    #[error("links are not made in the workdir: `{path}`; write a copy instead")]
+    Link { path: String },
+    #[error("this call has written as much as one call may ({limit} bytes); write less, or in several calls")]
+    Quota { limit: u64 },
+    #[error("this call holds {limit} files and directories open, as many as one call may")]
+    TooManyOpen { limit: usize },
+    #[error("`{path}` is not a regular file but {kind}, and is not opened")]
+    NotRegular { path: String, kind: &'static str },
+}
+
+/// What a refusal makes of a call that then fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ruling {
+    /// The call was denied something.
+    Denied,
+    /// The call ran into a limit or a fact.
+    Failed(FailureCode),
+}
+
+impl Refusal {
+    pub fn ruling(&self) -> Ruling {
+        match self {
+            Self::Quota { .. } | Self::TooManyOpen { .. } => Ruling::Failed(FailureCode::TooLarge),
+            Self::NotRegular { .. } => Ruling::Failed(FailureCode::Unsupported),
+            _ => Ruling::Denied,
+        }
+    }
+
+    /// The operation in one word, for the receipt.
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Outside { .. } | Self::AbsoluteLink { .. } | Self::OffLimits { .. } => "open",
+            Self::Protected { .. } | Self::HoldsProtected { .. } | Self::ReadOnly { .. } => "write",
+            Self::Link { .. } => "link",
+            Self::Quota { .. } => "write-more",
+            Self::TooManyOpen { .. } | Self::NotRegular { .. } => "open",
+        }
+    }
+
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::Outside { path }
+            | Self::AbsoluteLink { path }
+            | Self::Protected { path, .. }
+            | Self::HoldsProtected { path }
+            | Self::ReadOnly { path }
+            | Self::OffLimits { path }
+            | Self::Link { path }
+            | Self::NotRegular { path, .. } => path,
+            Self::Quota { .. } | Self::TooManyOpen { .. } => "",
+        }
+    }
+
+    /// What the guest sees.
+    pub fn errno(&self) -> ErrorCode {
+        match self {
+            Self::Quota { .. } => ErrorCode::Quota,
+            Self::TooManyOpen { .. } => ErrorCode::Busy,
+            Self::NotRegular { .. } => ErrorCode::Unsupported,
+            Self::ReadOnly { .. } => ErrorCode::ReadOnly,
+            _ => ErrorCode::NotPermitted,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What the user sees: the two streams, colour, text for people and JSON for programs.
+
+pub mod json;
+mod output;
+mod paint;
+mod reply;
+mod report;
+#[cfg(test)]
+mod testing;
+mod words;
+
+pub use output::Output;
+pub use paint::Paint;
+pub use reply::show_reply;
+pub use report::RunReporter;
+pub use words::{count, gist, progress, size, stop_word, time};
