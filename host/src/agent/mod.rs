@@ -75,6 +75,12 @@ impl Agent {
         &self.messages
     }
 
+    /// Listens to another token from the next run on: one that was cancelled stays so, and a chat
+    /// goes on after Ctrl-C.
+    pub fn set_cancel(&mut self, token: CancellationToken) {
+        self.cancel = token;
+    }
+
     /// Adds what the user says and runs the loop until the model has answered, a budget is spent,
     /// or something stops it. However it ends, the conversation stays one that a service accepts,
     /// and the next `run` goes on from it.

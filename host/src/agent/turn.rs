@@ -245,8 +245,5 @@ fn append(
     if let Some(cause) = failed {
         return Err(AgentError::LogFailed { cause });
     }
-    if let Some(journal) = &agent.journal {
-        journal.flush()?;
-    }
     Ok(replies)
 }

@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 use crate::config::Settings;
 use crate::policy::Grant;
 use crate::sandbox::{
-    self, Access, Limits, Plugin, Root, Rules, Runtime, STANDARD_NAME, standard_plugin,
+    self, Access, Limits, Plugin, Root, Rules, Runtime, STANDARD_NAME, Seen, standard_plugin,
 };
 use crate::tool::Registry;
 use crate::workspace::Workdir;
@@ -51,7 +51,13 @@ pub(super) fn load(
     runtime: &Arc<Runtime>,
     registry: &Registry,
 ) -> anyhow::Result<Vec<PluginStatus>> {
-    let place = Place { workdir, off_limits: off_limits(settings, workdir), umask: umask() };
+    let place = Place {
+        workdir,
+        off_limits: off_limits(settings, workdir),
+        umask: umask(),
+        secret_files: &settings.secret_files,
+        seen: Arc::default(),
+    };
     let mut owners = BTreeMap::new();
     let mut statuses = Vec::new();
 
@@ -122,6 +128,9 @@ struct Place<'a> {
     workdir: &'a Workdir,
     off_limits: Vec<PathBuf>,
     umask: u32,
+    secret_files: &'a [String],
+    /// One memory of what was read serves all plugins of the session.
+    seen: Arc<Seen>,
 }
 
 impl Place<'_> {
@@ -188,6 +197,8 @@ impl Place<'_> {
             quota: QUOTA,
             max_open: MAX_OPEN,
             umask: self.umask,
+            secret_files: self.secret_files.to_vec(),
+            seen: Arc::clone(&self.seen),
         })
     }
 

@@ -116,7 +116,7 @@ pub(super) struct Call {
     /// The tool's name, as "claw tools" shows it
     pub(super) tool: String,
     /// Its arguments, a JSON object; - reads them from standard input, none is {}
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON")]
     pub(super) arguments: Option<String>,
     /// Write no session log
     #[arg(long)]

@@ -31,6 +31,7 @@ pub(super) async fn run(
     let signals = Signals::watch()?;
     let host = Host::open(&invocation.settings)?;
     invocation.tell_refused(&host);
+    signals.begin();
     let call = ToolCall { id: "call-1".to_owned(), name: tool.to_owned(), arguments };
     let known = host.registry().definitions().iter().any(|spec| spec.name == tool);
     // A misspelt name is a fault of the command line and leaves no session behind.

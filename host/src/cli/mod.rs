@@ -54,7 +54,10 @@ pub fn main() -> ExitCode {
     match output.finish() {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            output.note(&format!("{} cannot write the answer: {error}", output.err_paint().red("error:")));
+            output.note(&format!(
+                "{} cannot write the answer: {error}",
+                output.err_paint().red("error:")
+            ));
             ExitCode::from(1)
         }
     }
@@ -82,9 +85,13 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
     match command {
         Command::Config => Ok(config::run(&invocation)),
         Command::Session { command: Session::List } => session::list(&invocation),
-        Command::Session { command: Session::Show { id } } => session::show(&invocation, id.as_deref()),
+        Command::Session { command: Session::Show { id } } => {
+            session::show(&invocation, id.as_deref())
+        }
         Command::Tools => on_runtime(async { tools::run(&invocation) }),
-        Command::Plugin { command: Plugin::List } => on_runtime(async { plugin::list(&invocation) }),
+        Command::Plugin { command: Plugin::List } => {
+            on_runtime(async { plugin::list(&invocation) })
+        }
         Command::Doctor => on_runtime(async { Ok(doctor::run(&invocation)) }),
         Command::Call(call) => {
             let arguments = call::arguments(call.arguments.as_deref())?;

@@ -40,6 +40,7 @@ pub(super) async fn run(invocation: &Invocation, prompt: String) -> anyhow::Resu
     let host = Host::open(settings)?;
     invocation.tell_refused(&host);
     let provider = app::provider(settings)?;
+    signals.begin();
     // Last of all, so that what cannot begin leaves no session behind.
     let journal = if settings.keep_session {
         Some(Arc::new(begin(invocation, &host, provider.as_ref())?))

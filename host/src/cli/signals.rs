@@ -1,7 +1,7 @@
 //! Being told to stop from outside.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,8 @@ pub(super) struct Signals {
     /// Cancelled by a request to terminate, or a terminal that went away.
     pub(super) terminate: CancellationToken,
     reason: Arc<AtomicU8>,
+    /// Whether there is work that hears of the tokens.
+    heard: Arc<AtomicBool>,
 }
 
 const NONE: u8 = 0;
@@ -23,14 +25,16 @@ const INTERRUPTED: u8 = 1;
 const TERMINATED: u8 = 2;
 
 impl Signals {
-    /// Watches for an interrupt, a request to terminate, and a terminal that goes away. The first
-    /// one lets the work end in good order; a second one ends the process at once, which the
-    /// session log survives, since each of its records is written whole. Needs a runtime.
+    /// Watches for an interrupt, a request to terminate, and a terminal that goes away. Until
+    /// [`Signals::begin`] the first one ends the process. After that it lets the work end in good
+    /// order, and a second one ends the process, which the session log survives, since each of
+    /// its records is written whole. Needs a runtime.
     pub(super) fn watch() -> std::io::Result<Self> {
         let signals = Self {
             interrupt: CancellationToken::new(),
             terminate: CancellationToken::new(),
             reason: Arc::default(),
+            heard: Arc::default(),
         };
         for (kind, word) in [
             (SignalKind::interrupt(), INTERRUPTED),
@@ -51,10 +55,16 @@ impl Signals {
     fn arrived(&self, word: u8) {
         let first =
             self.reason.compare_exchange(NONE, word, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        if !first {
+        if !first || !self.heard.load(Ordering::SeqCst) {
             std::process::exit(self.stop().map_or(1, |stop| stop.exit_code().into()));
         }
         if word == INTERRUPTED { &self.interrupt } else { &self.terminate }.cancel();
+    }
+
+    /// From here on there is work that ends when it is told to. Before, plugins may be compiling
+    /// for seconds, with nothing yet to bring to an end.
+    pub(super) fn begin(&self) {
+        self.heard.store(true, Ordering::SeqCst);
     }
 
     /// A token that either cancels, for work that does not tell them apart.

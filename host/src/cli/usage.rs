@@ -67,6 +67,7 @@ mod tests {
         check(&["claw", "run", "fix", "it"], &["'it'"]);
         check(&["claw", "\u{1b}[31m"], &[]);
         check(&["claw", "call"], &["<TOOL>"]);
+        check(&["claw", "call", "glob", "--jsn"], &["'--jsn'", "'--json'"]);
         check(&["claw", "tools", "--output", "jsn"], &["'jsn'", "json"]);
         check(&["claw", "tools", "--json", "--output", "text"], &["--json"]);
         check(&["claw", "r\u{202e}m"], &["r\\u{202e}m"]);

@@ -18,6 +18,8 @@ pub(super) struct FileConfig {
     /// Relative to the file's own directory.
     pub(super) sessions: Option<PathBuf>,
     pub(super) approve: Option<Approve>,
+    /// Files that look like secrets and may be read by tools all the same.
+    pub(super) secret_files: Vec<String>,
     pub(super) limits: FileLimits,
     pub(super) providers: BTreeMap<String, ProviderEntry>,
     pub(super) plugins: BTreeMap<String, Grant>,

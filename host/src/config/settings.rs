@@ -107,6 +107,9 @@ pub struct Settings {
     pub limits: RunLimits,
     pub providers: BTreeMap<String, ProviderEntry>,
     pub plugins: BTreeMap<String, Grant>,
+    /// Files that look like secrets and may be read by tools all the same, relative to the
+    /// workdir; `*` is all of them.
+    pub secret_files: Vec<String>,
     /// Lines for the user: something was there and was not used.
     pub notices: Vec<String>,
     /// The config file, where there was one to read.
@@ -146,6 +149,7 @@ impl Settings {
             limits: limits(flags, &file, &from_file)?,
             providers: file.providers,
             plugins: file.plugins,
+            secret_files: file.secret_files,
             read_from,
             paths,
             env,
@@ -154,9 +158,12 @@ impl Settings {
 
     /// What to hold the workdir against when it is opened.
     pub fn wide_rule(&self) -> WideRule {
-        let mut ours = self.paths.ours();
-        ours.push(self.sessions.value.clone());
-        WideRule { allow: self.allow_wide_workdir, home: self.paths.home.clone(), ours }
+        WideRule {
+            allow: self.allow_wide_workdir,
+            home: self.paths.home.clone(),
+            ours: self.paths.ours(),
+            sessions: Some(self.sessions.value.clone()),
+        }
     }
 }
 

@@ -49,6 +49,9 @@ fn rows(settings: &Settings) -> Vec<(String, Value, String)> {
         row("limits.seconds", &limits.seconds, |v| json!(v)),
         row("limits.cost", &limits.cost, |v| json!(v)),
     ];
+    if !settings.secret_files.is_empty() {
+        rows.push(("secret_files".into(), json!(settings.secret_files), file.clone()));
+    }
     for (name, entry) in &settings.providers {
         rows.push((format!("providers.{name}"), without_nulls(json!(entry)), file.clone()));
     }

@@ -155,8 +155,10 @@ impl Journal {
     }
 
     fn line(&self, seq: u64, time: &str, entry: &Entry) -> Result<String, JournalError> {
+        // Without the secrets before it is measured, since what replaces them may be longer.
         let json = |entry: &Entry| {
             serde_json::to_string(&Line { seq, time, entry })
+                .map(|line| self.redactions.apply(line))
                 .map_err(|error| JournalError::io("write to", &self.path, error.into()))
         };
         let mut line = json(entry)?;
@@ -169,7 +171,6 @@ impl Journal {
         if line.len() >= MAX_RECORD {
             return Err(JournalError::TooLong { bytes: line.len(), limit: MAX_RECORD });
         }
-        let mut line = self.redactions.apply(line);
         line.push('\n');
         Ok(line)
     }
@@ -215,7 +216,8 @@ fn create_file(sessions: &Path) -> Result<(SessionId, PathBuf, File), JournalErr
 }
 
 /// Whether the record has to be on the disk before anything else happens. Results of readers
-/// wait for the flush at the end of their batch: losing one loses nothing that was done.
+/// wait for the next record that has to, which is the model's reply to them: losing one to a
+/// power cut loses nothing that was done, and flushing each would double what a turn costs.
 fn must_last(effectful: &mut HashSet<String>, entry: &Entry) -> bool {
     match entry {
         Entry::User { .. } | Entry::Assistant { .. } | Entry::Stop { .. } => true,

@@ -119,6 +119,9 @@ pub struct Receipt {
     pub removed: Vec<String>,
     pub hosts: Vec<String>,
     pub denials: Vec<Denial>,
+    /// What the plugin wrote to its log, escaped and bounded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
     /// Paths beyond the cap of this receipt: how many more there were.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u64,

@@ -4,7 +4,9 @@
 mod grant;
 mod limits;
 mod protected;
+mod secret;
 
 pub use grant::{Grant, HttpGrant, SecretGrant};
 pub use limits::{Limits, parse_duration, parse_size};
 pub use protected::{holds_protected, protected};
+pub use secret::looks_secret;

@@ -42,8 +42,12 @@ impl ProviderError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Misconfigured { .. } => "correct it under `[providers]` in config.toml or in the environment",
-            Self::Unauthorized { .. } => "check the key in the environment or under `[providers]` in config.toml",
+            Self::Misconfigured { .. } => {
+                "correct it under `[providers]` in config.toml or in the environment"
+            }
+            Self::Unauthorized { .. } => {
+                "check the key in the environment or under `[providers]` in config.toml"
+            }
             Self::UnknownModel { .. } => {
                 "name a model that the service offers: `--model PROVIDER/MODEL`; if it does, check `base_url`"
             }
@@ -53,7 +57,9 @@ impl ProviderError {
                 "try again later with `--continue`, or use another provider: `--model PROVIDER/MODEL`"
             }
             Self::Unreachable { .. } => "check that the service runs and that `base_url` is right",
-            Self::Malformed { .. } => "check that `base_url` points at the API, not at a web page or a proxy's sign-in",
+            Self::Malformed { .. } => {
+                "check that `base_url` points at the API, not at a web page or a proxy's sign-in"
+            }
             Self::ScriptUnreadable { .. } => "name an existing file: `--model script:FILE`",
             Self::Script { .. } => "correct that line of the script file",
             Self::ScriptExhausted { .. } => "add the missing line to the script file",

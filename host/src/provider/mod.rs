@@ -1,16 +1,22 @@
 //! The port to model services, and an adapter for each vendor.
 
+mod anthropic;
 mod error;
+mod ollama;
 mod openai;
+mod responses;
 mod script;
 mod secret;
 mod wire;
 
+pub use anthropic::Anthropic;
 pub use error::ProviderError;
+pub use ollama::Ollama;
 pub use openai::OpenAi;
+pub use responses::OpenAiResponses;
 pub use script::ScriptProvider;
 pub use secret::{BadSecret, Scrubber, Secret};
-pub use wire::{Limits, RetryPolicy, ServiceSettings, Timeouts};
+pub use wire::{Exchanged, Limits, Recorder, RetryPolicy, ServiceSettings, Timeouts};
 
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +62,11 @@ pub enum Delta<'a> {
     Reasoning(&'a str),
     /// A request failed and is tried again, as number `attempt`, in `after_ms` milliseconds: what
     /// was shown of this reply is void.
-    Retry { attempt: u32, after_ms: u64, why: &'a str },
+    Retry {
+        attempt: u32,
+        after_ms: u64,
+        why: &'a str,
+    },
 }
 
 /// A reply, complete.

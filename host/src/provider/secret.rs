@@ -19,7 +19,9 @@ pub struct Secret(String);
 pub enum BadSecret {
     #[error("the key is empty; set it, or leave it out where the service needs none")]
     Empty,
-    #[error("the key has a character at position {at} that cannot stand in an HTTP header; copy it again without line breaks")]
+    #[error(
+        "the key has a character at position {at} that cannot stand in an HTTP header; copy it again without line breaks"
+    )]
     Character { at: usize },
 }
 
@@ -156,7 +158,10 @@ mod tests {
     #[test]
     fn n42_encoded_keys_are_found_wherever_they_begin() {
         let scrubber = Scrubber::new([CANARY]);
-        assert_eq!(scrubber.scrub(&format!("key {CANARY}, again {CANARY}")), "key [key], again [key]");
+        assert_eq!(
+            scrubber.scrub(&format!("key {CANARY}, again {CANARY}")),
+            "key [key], again [key]"
+        );
         assert_eq!(scrubber.scrub("k=sk-CANARY%2F0123%2B456789&"), "k=[key]&");
         assert_eq!(scrubber.scrub("k=sk-CANARY%2f0123%2b456789&"), "k=[key]&");
         for prefix in ["", "B", "Be", "Bearer ", "user:", "x-api-key: "] {

@@ -17,7 +17,7 @@ use super::hash::sha256_hex;
 
 /// A directory that has been found to be safe.
 #[derive(Debug)]
-pub struct Cache {
+pub(super) struct Cache {
     dir: PathBuf,
     /// Of engine and host version: code made by another one is not ours.
     engine: String,
@@ -25,7 +25,7 @@ pub struct Cache {
 
 /// What is known of a component without touching it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The hash of the machine code, in hexadecimal.
     code_sha256: String,
     stamp: Stamp,
@@ -35,7 +35,7 @@ pub struct Entry {
 
 /// What identifies a file that nobody has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
+pub(super) struct Stamp {
     size: u64,
     /// Seconds and nanoseconds of last change, of content and of inode.
     modified: (i64, i64),
@@ -47,7 +47,7 @@ pub struct Stamp {
 impl Cache {
     /// Opens or makes the directory. An error says why it is not to be trusted; the caller then
     /// goes on without a cache.
-    pub fn open(dir: &Path, engine: &str) -> io::Result<Self> {
+    pub(super) fn open(dir: &Path, engine: &str) -> io::Result<Self> {
         match fs::symlink_metadata(dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make_private(dir)?,
             Err(error) => return Err(error),
@@ -58,7 +58,7 @@ impl Cache {
     }
 
     /// The entry for the component with this hash, if its code is there and unchanged.
-    pub fn find(&self, wasm_sha256: &str) -> Option<Entry> {
+    pub(super) fn find(&self, wasm_sha256: &str) -> Option<Entry> {
         let entry: Entry = serde_json::from_slice(&fs::read(self.path(wasm_sha256, "json")).ok()?).ok()?;
         let code = self.path(wasm_sha256, "cwasm");
         if Stamp::of(&code).ok()? == entry.stamp {
@@ -70,13 +70,13 @@ impl Cache {
     }
 
     /// Where the machine code lies.
-    pub fn code_path(&self, wasm_sha256: &str) -> PathBuf {
+    pub(super) fn code_path(&self, wasm_sha256: &str) -> PathBuf {
         self.path(wasm_sha256, "cwasm")
     }
 
     /// Keeps code and tool list. Written under other names and renamed, so that nobody ever finds
     /// half of one.
-    pub fn keep(&self, wasm_sha256: &str, code: &[u8], name: &str, tools: &[ToolSpec]) -> io::Result<()> {
+    pub(super) fn keep(&self, wasm_sha256: &str, code: &[u8], name: &str, tools: &[ToolSpec]) -> io::Result<()> {
         let path = self.path(wasm_sha256, "cwasm");
         self.write(&path, code)?;
         let entry = Entry {
@@ -89,13 +89,13 @@ impl Cache {
     }
 
     /// The hash of the file at `path` if it has not changed since it was noted.
-    pub fn known_hash(&self, path: &Path, stamp: &Stamp) -> Option<String> {
+    pub(super) fn known_hash(&self, path: &Path, stamp: &Stamp) -> Option<String> {
         let note: Note = serde_json::from_slice(&fs::read(self.note_path(path)).ok()?).ok()?;
         (note.stamp == *stamp && note.path == path).then_some(note.sha256)
     }
 
     /// Notes the hash of a file, so that a large one is not read again at each start.
-    pub fn note_hash(&self, path: &Path, stamp: Stamp, sha256: &str) -> io::Result<()> {
+    pub(super) fn note_hash(&self, path: &Path, stamp: Stamp, sha256: &str) -> io::Result<()> {
         let note = Note { path: path.to_owned(), stamp, sha256: sha256.to_owned() };
         self.write(&self.note_path(path), &serde_json::to_vec(&note)?)
     }
@@ -132,12 +132,12 @@ struct Note {
 
 impl Stamp {
     /// Of the file itself, links not followed.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::from_metadata(&fs::symlink_metadata(path)?))
     }
 
     #[cfg(unix)]
-    pub fn from_metadata(metadata: &fs::Metadata) -> Self {
+    pub(super) fn from_metadata(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self {
             size: metadata.len(),

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Why a call was stopped from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stopped {
+pub(super) enum Stopped {
     #[error("its time was up")]
     TimedOut,
     #[error("it was cancelled")]
@@ -23,7 +23,7 @@ pub enum Stopped {
 
 /// Polls `future` to its end. On the way out of an early stop the future is dropped, and with it
 /// whatever it was waiting for.
-pub fn drive<F: Future>(
+pub(super) fn drive<F: Future>(
     future: F,
     deadline: Instant,
     cancel: &CancellationToken,

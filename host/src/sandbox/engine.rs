@@ -9,10 +9,10 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConf
 const TICK: Duration = Duration::from_millis(5);
 
 /// Calls that may run at the same time; more wait their turn.
-pub const MAX_CALLS: u32 = 16;
+pub(super) const MAX_CALLS: u32 = 16;
 
 /// The engine, with pooled memory where the address space allows it and without elsewhere.
-pub fn new_engine() -> wasmtime::Result<Engine> {
+pub(super) fn new_engine() -> wasmtime::Result<Engine> {
     // A limit on the address space (`ulimit -v`, some containers) makes the reservation fail;
     // then memory is mapped for each call, which costs some ten microseconds.
     Engine::new(config(true)).or_else(|_| Engine::new(config(false)))
@@ -64,7 +64,7 @@ fn pool() -> PoolingAllocationConfig {
 
 /// Advances the engine's epoch while calls run, and sleeps while none does.
 #[derive(Debug)]
-pub struct Ticker {
+pub(super) struct Ticker {
     shared: Arc<Shared>,
 }
 
@@ -82,12 +82,12 @@ struct State {
 }
 
 impl Ticker {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { shared: Arc::default() }
     }
 
     /// Keeps the clock ticking until the guard is dropped.
-    pub fn running(&self, engine: &Engine) -> Running {
+    pub(super) fn running(&self, engine: &Engine) -> Running {
         let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.running += 1;
         if !state.started {
@@ -131,7 +131,7 @@ impl Shared {
 
 /// While this lives, the epoch advances.
 #[derive(Debug)]
-pub struct Running {
+pub(super) struct Running {
     shared: Arc<Shared>,
 }
 

@@ -69,6 +69,7 @@ pub(super) fn reply(ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply {
         removed: ran.record.removed,
         denials: ran.record.denials,
         omitted: ran.record.omitted,
+        log: ran.output.lines(),
         ..Receipt::default()
     };
     reply

@@ -25,7 +25,7 @@ pub enum NotAComponent {
 
 /// Says what is wrong with `bytes` unless they begin like a component. `compiled` tells whether
 /// the engine knows them as its own artefact.
-pub fn expect_component(bytes: &[u8], compiled: bool) -> Result<(), NotAComponent> {
+pub(super) fn expect_component(bytes: &[u8], compiled: bool) -> Result<(), NotAComponent> {
     if compiled {
         return Err(NotAComponent::Compiled);
     }

@@ -8,7 +8,7 @@ const MAX_TABLE_ELEMENTS: usize = 400_000;
 /// Counts linear memory and tables. wasmtime's own limiter judges each memory by itself, so a
 /// component with many memories would get the limit many times over.
 #[derive(Debug)]
-pub struct MemoryMeter {
+pub(super) struct MemoryMeter {
     limit: usize,
     used: usize,
     peak: usize,
@@ -18,17 +18,17 @@ pub struct MemoryMeter {
 
 impl MemoryMeter {
     /// `limit` in bytes.
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { limit, used: 0, peak: 0, tables: 0, refused: false }
     }
 
     /// Bytes of linear memory at the most.
-    pub fn peak(&self) -> u64 {
+    pub(super) fn peak(&self) -> u64 {
         self.peak as u64
     }
 
     /// Whether the guest asked for more than it may have.
-    pub fn refused(&self) -> bool {
+    pub(super) fn refused(&self) -> bool {
         self.refused
     }
 }

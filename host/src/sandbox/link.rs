@@ -11,7 +11,7 @@ use super::state::CallState;
 use super::wasi::State;
 
 /// The linker that every plugin is prepared with.
-pub fn new_linker(engine: &Engine) -> wasmtime::Result<Linker<CallState>> {
+pub(super) fn new_linker(engine: &Engine) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::new(engine);
     let l = &mut linker;
 

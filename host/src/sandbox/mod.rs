@@ -36,7 +36,7 @@ use wasmtime::component::Linker;
 pub use compile::{CHILD_ARGUMENT, CompileError, Compiler, child_main};
 pub use contract::BadTools;
 pub use discover::{Found, files, load_all};
-pub use guard::{Root, Rules};
+pub use guard::{Root, Rules, Seen};
 pub use imports::CONTRACT_VERSION;
 pub use kind::NotAComponent;
 pub use load::{LoadError, Plugin, Source};

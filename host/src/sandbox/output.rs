@@ -13,7 +13,7 @@ const LOG_LINE: usize = 4096;
 
 /// One call's streams.
 #[derive(Debug, Default)]
-pub struct Output {
+pub(super) struct Output {
     stderr: Mutex<Tail>,
     stdout: Mutex<Tail>,
     log: Mutex<Vec<String>>,
@@ -34,16 +34,16 @@ impl Tail {
 }
 
 impl Output {
-    pub fn stderr(&self) -> String {
+    pub(super) fn stderr(&self) -> String {
         text(&self.stderr)
     }
 
-    pub fn stdout(&self) -> String {
+    pub(super) fn stdout(&self) -> String {
         text(&self.stdout)
     }
 
     /// Adds a line to the log; beyond the cap lines are dropped.
-    pub fn log(&self, level: &str, message: &str) {
+    pub(super) fn log(&self, level: &str, message: &str) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.len() < LOG_LINES {
             let message = crate::text::clip_end(message, LOG_LINE);
@@ -51,7 +51,7 @@ impl Output {
         }
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub(super) fn lines(&self) -> Vec<String> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

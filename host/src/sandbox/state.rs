@@ -17,7 +17,7 @@ use super::output::Output;
 const MAX_RESOURCES: usize = 4096;
 
 /// The data of a call's store.
-pub struct CallState {
+pub(super) struct CallState {
     pub table: ResourceTable,
     pub guard: Guard,
     pub clocks: WasiClocksCtx,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for CallState {
 
 impl CallState {
     /// The table that goes with a state; its size is bounded from the start.
-    pub fn table() -> ResourceTable {
+    pub(super) fn table() -> ResourceTable {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
         table

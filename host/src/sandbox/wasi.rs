@@ -15,7 +15,7 @@ const MAX_RANDOM: u64 = 64 << 10;
 /// How a guest ended by calling `exit`.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the plugin called `exit` ({})", if *ok { "success" } else { "failure" })]
-pub struct GuestExit {
+pub(super) struct GuestExit {
     pub ok: bool,
 }
 

@@ -12,7 +12,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// A pool of at most `limit` threads.
 #[derive(Debug)]
-pub struct Workers {
+pub(super) struct Workers {
     shared: Arc<Shared>,
     limit: usize,
 }
@@ -38,13 +38,13 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Workers {
-    pub fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize) -> Self {
         Self { shared: Arc::default(), limit }
     }
 
     /// Runs `job` on a thread of the pool, at once or when one is free. An error says that the
     /// system gives no thread and none is there.
-    pub fn run(&self, job: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.jobs.push_back(Box::new(job));
         if queue.idle >= queue.jobs.len() || queue.threads >= self.limit {

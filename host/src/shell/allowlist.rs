@@ -33,7 +33,10 @@ pub struct Surroundings<'a> {
 
 impl std::fmt::Debug for Surroundings<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings").field("root", &self.tree.root()).field("terminal", &self.terminal).finish_non_exhaustive()
+        f.debug_struct("Surroundings")
+            .field("root", &self.tree.root())
+            .field("terminal", &self.terminal)
+            .finish_non_exhaustive()
     }
 }
 
@@ -46,13 +49,22 @@ impl Allowlist {
             let numbered = texts.iter().enumerate();
             numbered
                 .map(|(i, text)| {
-                    let known = shipped.known(&text.program, text.args.first().or(text.any_of.first()).map(String::as_str));
+                    let known = shipped.known(
+                        &text.program,
+                        text.args.first().or(text.any_of.first()).map(String::as_str),
+                    );
                     Rule::new(text.clone(), &format!("bash.{section} {}", i + 1), known)
                 })
                 .collect()
         };
         for rule in compile(&settings.deny, "deny")? {
-            selftest::run(&rule, |line, rule| line.commands.iter().any(|c| denied_by(c, rule)).then_some(()).ok_or_else(|| "no command of it is named by the rule".into()))?;
+            selftest::run(&rule, |line, rule| {
+                line.commands
+                    .iter()
+                    .any(|c| denied_by(c, rule))
+                    .then_some(())
+                    .ok_or_else(|| "no command of it is named by the rule".into())
+            })?;
             list.deny.entry(rule.text.program.clone()).or_default().push(rule);
         }
         for rule in compile(&settings.allow, "allow")? {
@@ -74,7 +86,13 @@ impl Allowlist {
             Err(refusal) => {
                 let why = refusal.to_string();
                 return match self.mentioned(text) {
-                    Some(rule) => deny(rule, format!("the line is not understood ({why}) and names a program that this rule refuses"), Vec::new()),
+                    Some(rule) => deny(
+                        rule,
+                        format!(
+                            "the line is not understood ({why}) and names a program that this rule refuses"
+                        ),
+                        Vec::new(),
+                    ),
                     None => self.outside(why, Vec::new(), around),
                 };
             }
@@ -120,11 +138,23 @@ impl Allowlist {
         }
         let rule = names.join(", ");
         let reason = format!("allowed by {rule}");
-        Ok(Verdict { decision: Decision::Allow, rule: Some(rule), reason, commands, how: How::Direct, needs_sandbox })
+        Ok(Verdict {
+            decision: Decision::Allow,
+            rule: Some(rule),
+            reason,
+            commands,
+            how: How::Direct,
+            needs_sandbox,
+        })
     }
 
     /// The first rule that allows the command, with the arguments to run.
-    fn rule_for(&self, command: &Simple, cwd: &Path, tree: &dyn Tree) -> Result<(&Rule, Vec<String>), String> {
+    fn rule_for(
+        &self,
+        command: &Simple,
+        cwd: &Path,
+        tree: &dyn Tree,
+    ) -> Result<(&Rule, Vec<String>), String> {
         let program = command.words[0].text();
         let Some(rules) = self.allow.get(program) else {
             return Err(format!("no rule speaks of `{}`", escape_line(program)));
@@ -155,18 +185,34 @@ impl Allowlist {
 
     fn outside(&self, why: String, commands: Vec<Planned>, around: Surroundings<'_>) -> Verdict {
         let (decision, reason) = match self.outside {
-            Some(Outside::Confine) => (Decision::Allow, format!("outside the rules, so confined: {why}")),
+            Some(Outside::Confine) => {
+                (Decision::Allow, format!("outside the rules, so confined: {why}"))
+            }
             Some(Outside::Ask) | None if around.terminal => (Decision::Ask, why),
             Some(Outside::Ask) | None => (Decision::Deny, format!("{why} (nobody can be asked)")),
             Some(Outside::Deny) => (Decision::Deny, why),
         };
         let needs_sandbox = self.outside == Some(Outside::Confine);
-        Verdict { decision, rule: Some("bash.outside".into()), reason, commands, how: How::Shell, needs_sandbox }
+        Verdict {
+            decision,
+            rule: Some("bash.outside".into()),
+            reason,
+            commands,
+            how: How::Shell,
+            needs_sandbox,
+        }
     }
 }
 
 fn deny(rule: &Rule, reason: String, commands: Vec<Planned>) -> Verdict {
-    Verdict { decision: Decision::Deny, rule: Some(rule.name.clone()), reason, commands, how: How::Shell, needs_sandbox: true }
+    Verdict {
+        decision: Decision::Deny,
+        rule: Some(rule.name.clone()),
+        reason,
+        commands,
+        how: How::Shell,
+        needs_sandbox: true,
+    }
 }
 
 fn denied_by(command: &Simple, rule: &Rule) -> bool {
@@ -174,7 +220,12 @@ fn denied_by(command: &Simple, rule: &Rule) -> bool {
 }
 
 /// Follows a `cd`. It has to be certain to run and to succeed, else nobody knows where the rest runs.
-fn change_directory(line: &Line, index: usize, cwd: &Path, tree: &dyn Tree) -> Result<PathBuf, String> {
+fn change_directory(
+    line: &Line,
+    index: usize,
+    cwd: &Path,
+    tree: &dyn Tree,
+) -> Result<PathBuf, String> {
     let command = &line.commands[index];
     let before = index.checked_sub(1).map(|i| &line.commands[i]);
     let certain = match command.joint {
@@ -190,16 +241,23 @@ fn change_directory(line: &Line, index: usize, cwd: &Path, tree: &dyn Tree) -> R
         return Err("`cd` is followed with exactly one directory".into());
     };
     let text = target.text();
-    if target.is_wild() || text.is_empty() || text.starts_with(['-', '~']) || !command.redirects.is_empty() {
+    if target.is_wild()
+        || text.is_empty()
+        || text.starts_with(['-', '~'])
+        || !command.redirects.is_empty()
+    {
         return Err(format!("`cd {}` is not followed; name a directory", escape_line(text)));
     }
     let shown = escape_line(text);
-    let inside = super::inside::below_root(text, cwd, tree.root()).filter(|p| super::inside::stays_inside(p));
+    let inside = super::inside::below_root(text, cwd, tree.root())
+        .filter(|p| super::inside::stays_inside(p));
     let Some(written) = inside else { return Err(format!("`cd {shown}` leaves the workdir")) };
     let directory = simplified(&written);
     match tree.place(&written) {
         // A shell keeps links in its notion of `..`, programs do not; without links both agree.
-        Place::Here(real) if simplified(&real) != directory => Err(format!("`cd {shown}` goes through a link")),
+        Place::Here(real) if simplified(&real) != directory => {
+            Err(format!("`cd {shown}` goes through a link"))
+        }
         Place::Here(_) if tree.is_dir(&written) => Ok(directory),
         Place::Here(_) => Err(format!("`cd {shown}`: not a directory")),
         Place::Absent => Err(format!("`cd {shown}`: there is no such directory")),
@@ -229,7 +287,9 @@ fn own_repository(cwd: &Path, tree: &dyn Tree) -> Result<(), String> {
         for sign in [".git", "HEAD"] {
             if tree.exists(&directory.join(sign)) {
                 let shown = escape_line(&directory.to_string_lossy());
-                return Err(format!("`{shown}` may be a repository of its own, whose configuration git would obey"));
+                return Err(format!(
+                    "`{shown}` may be a repository of its own, whose configuration git would obey"
+                ));
             }
         }
     }

@@ -4,7 +4,8 @@
 /// ones, and the letters and digits of all scripts.
 pub(super) fn is_plain(c: char) -> bool {
     if c.is_ascii() {
-        c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | ',' | ':' | '=' | '@' | '%' | '+' | '-')
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '.' | '/' | ',' | ':' | '=' | '@' | '%' | '+' | '-')
     } else {
         c.is_alphanumeric()
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::inside::{below_root, stays_inside};
-use super::tree::Tree;
+use super::tree::{Place, Tree};
 use super::word::{Atom, Word};
 use crate::text::escape_line;
 
@@ -43,7 +43,9 @@ pub(super) fn expand(word: &Word, cwd: &Path, tree: &dyn Tree) -> Result<Vec<Str
             for name in names {
                 let safe = if first && literal.is_none() { "./" } else { "" };
                 let path = format!("{prefix}{safe}{name}");
-                if keep(&path, last, literal.is_some(), cwd, tree) {
+                let kept = keep(&path, last, literal.is_some(), cwd, tree)
+                    .map_err(|why| format!("`{}`: {why}", shown()))?;
+                if kept {
                     next.push(if last { path } else { path + "/" });
                 }
             }
@@ -62,25 +64,40 @@ pub(super) fn expand(word: &Word, cwd: &Path, tree: &dyn Tree) -> Result<Vec<Str
 }
 
 /// Whether a partial result stands for something: directories on the way, anything at the end.
-fn keep(path: &str, last: bool, literal: bool, cwd: &Path, tree: &dyn Tree) -> bool {
+/// A directory that leads outside is an error: a shell would list what is in it.
+fn keep(
+    path: &str,
+    last: bool,
+    literal: bool,
+    cwd: &Path,
+    tree: &dyn Tree,
+) -> Result<bool, &'static str> {
     // The empty beginning of an absolute pattern.
     if path.is_empty() {
-        return true;
+        return Ok(true);
     }
     let Some(relative) = below_root(path, cwd, tree.root()).filter(|p| stays_inside(p)) else {
         // Parents of the workdir on the way down to it.
-        return !last && literal && tree.root().starts_with(path);
+        return Ok(!last && literal && tree.root().starts_with(path));
     };
-    match (last && !path.ends_with('/'), literal) {
+    if last && !path.ends_with('/') {
         // A name that was just read from its directory exists.
-        (true, false) => true,
-        (true, true) => tree.exists(&relative),
-        (false, _) => tree.is_dir(&relative),
+        return Ok(!literal || tree.exists(&relative));
     }
+    if tree.place(&relative) == Place::Outside {
+        return Err("a directory on the way leads out of the workdir");
+    }
+    Ok(tree.is_dir(&relative))
 }
 
 /// The entries of the directory `prefix` that fit `part`.
-fn fitting(part: &[Atom], prefix: &str, cwd: &Path, tree: &dyn Tree, budget: &mut usize) -> Result<Vec<String>, &'static str> {
+fn fitting(
+    part: &[Atom],
+    prefix: &str,
+    cwd: &Path,
+    tree: &dyn Tree,
+    budget: &mut usize,
+) -> Result<Vec<String>, &'static str> {
     let directory = below_root(prefix, cwd, tree.root())
         .filter(|p| stays_inside(p))
         .ok_or("wildcards are expanded inside the workdir only")?;

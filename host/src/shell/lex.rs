@@ -80,9 +80,20 @@ pub fn lex(line: &[u8]) -> Result<Line, Refusal> {
     // Looked for everywhere, also inside quotes and comments: what a person is asked to approve
     // must be what they see.
     if let Some((at, c)) = text.char_indices().find(|&(_, c)| is_hidden(c)) {
-        return Err(refuse(at, c, "control, invisible and look-alike blank characters are refused"));
+        return Err(refuse(
+            at,
+            c,
+            "control, invisible and look-alike blank characters are refused",
+        ));
     }
-    let mut lexer = Lexer { text, at: 0, line: Line { commands: Vec::new() }, current: None, joint: Joint::First, open: false };
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        line: Line { commands: Vec::new() },
+        current: None,
+        joint: Joint::First,
+        open: false,
+    };
     lexer.run()?;
     Ok(lexer.line)
 }
@@ -114,15 +125,25 @@ impl Lexer<'_> {
                 }
                 ';' | '|' | '&' => self.operator(c)?,
                 '>' => self.redirect(1)?,
-                '<' => return Err(self.refusal(c, "input redirections, here-documents and process substitutions are not decoded")),
-                '(' | ')' => return Err(self.refusal(c, "subshells, functions and extended patterns are not decoded")),
+                '<' => return Err(self.refusal(
+                    c,
+                    "input redirections, here-documents and process substitutions are not decoded",
+                )),
+                '(' | ')' => {
+                    return Err(self
+                        .refusal(c, "subshells, functions and extended patterns are not decoded"));
+                }
                 _ => self.word()?,
             }
         }
         if self.current.is_some() {
             self.close(Joint::Next)?;
         } else if self.open {
-            return Err(Refusal { at: self.at, what: "end".into(), why: "a command is missing after the last operator" });
+            return Err(Refusal {
+                at: self.at,
+                what: "end".into(),
+                why: "a command is missing after the last operator",
+            });
         }
         if self.line.commands.is_empty() {
             return Err(Refusal { at: self.at, what: "end".into(), why: "there is no command" });
@@ -133,7 +154,9 @@ impl Lexer<'_> {
     fn operator(&mut self, c: char) -> Result<(), Refusal> {
         let (joint, length) = match (c, self.rest()[1..].chars().next()) {
             ('&', Some('&')) => (Joint::And, 2),
-            ('&', _) => return Err(self.refusal(c, "commands in the background and `&>` are not decoded")),
+            ('&', _) => {
+                return Err(self.refusal(c, "commands in the background and `&>` are not decoded"));
+            }
             ('|', Some('|')) => (Joint::Or, 2),
             ('|', Some('&')) => return Err(self.refusal(c, "`|&` is not decoded; write `2>&1 |`")),
             ('|', _) => (Joint::Pipe, 1),
@@ -153,7 +176,11 @@ impl Lexer<'_> {
     fn close(&mut self, next: Joint) -> Result<(), Refusal> {
         self.line.commands.extend(self.current.take());
         if self.line.commands.len() > MAX_COMMANDS {
-            return Err(Refusal { at: self.at, what: "…".into(), why: "the line has over 50 commands" });
+            return Err(Refusal {
+                at: self.at,
+                what: "…".into(),
+                why: "the line has over 50 commands",
+            });
         }
         self.joint = next;
         self.open = false;
@@ -162,7 +189,8 @@ impl Lexer<'_> {
 
     /// Reads a redirection of descriptor `from`, standing on its `>`.
     fn redirect(&mut self, from: u8) -> Result<(), Refusal> {
-        const WHY: &str = "the only redirections decoded are `2>&1`, `>/dev/null` and `2>/dev/null`";
+        const WHY: &str =
+            "the only redirections decoded are `2>&1`, `>/dev/null` and `2>/dev/null`";
         let start = self.at;
         let Some(command) = &mut self.current else {
             return Err(self.refusal('>', "a redirection before the command's name is not decoded"));
@@ -179,7 +207,10 @@ impl Lexer<'_> {
             (if from == 2 { Redirect::ErrToNull } else { Redirect::OutToNull }, end)
         };
         // The target has to end here: `>/dev/nullx` and `2>&12` are something else.
-        if !matches!(self.text[end..].chars().next(), None | Some(' ' | '\t' | '\n' | ';' | '|' | '&')) {
+        if !matches!(
+            self.text[end..].chars().next(),
+            None | Some(' ' | '\t' | '\n' | ';' | '|' | '&')
+        ) {
             return Err(refuse(start, '>', WHY));
         }
         command.redirects.push(redirect);
@@ -214,7 +245,9 @@ impl Lexer<'_> {
                     before = None;
                     match self.rest()[1..].chars().next() {
                         None => return Err(self.refusal(c, "nothing follows the backslash")),
-                        Some('\n') => return Err(self.refusal(c, "continued lines are not decoded")),
+                        Some('\n') => {
+                            return Err(self.refusal(c, "continued lines are not decoded"));
+                        }
                         Some(escaped) => {
                             atoms.push(Atom::Char(escaped));
                             self.at += 1 + escaped.len_utf8();
@@ -232,7 +265,12 @@ impl Lexer<'_> {
                         self.at += length;
                         continue;
                     }
-                    None => return Err(self.refusal(c, "only simple bracket patterns such as `[a-z]` are decoded")),
+                    None => {
+                        return Err(self.refusal(
+                            c,
+                            "only simple bracket patterns such as `[a-z]` are decoded",
+                        ));
+                    }
                 },
                 // Neither has a meaning after a letter or a digit; `HEAD~1` and `HEAD^` are common.
                 '~' | '^' if before.is_some_and(char::is_alphanumeric) => atoms.push(Atom::Char(c)),
@@ -249,29 +287,35 @@ impl Lexer<'_> {
         if number && matches!(self.peek(), Some('>' | '<')) {
             return match word.text() {
                 "2" if self.peek() == Some('>') => self.redirect(2),
-                _ => Err(Refusal { at: start, what: word.text().to_owned(), why: "only descriptor 2 may be redirected by number" }),
+                _ => Err(Refusal {
+                    at: start,
+                    what: word.text().to_owned(),
+                    why: "only descriptor 2 may be redirected by number",
+                }),
             };
         }
         self.add(word, start)
     }
 
     fn add(&mut self, word: Word, start: usize) -> Result<(), Refusal> {
-        match &mut self.current {
-            Some(command) => command.words.push(word),
-            None => {
-                let refused = |why| Err(Refusal { at: start, what: escape_line(word.text()), why });
-                if word.is_bare() && KEYWORDS.contains(&word.text()) {
-                    return refused("a keyword of the shell, not a command");
-                }
-                if word.is_wild() {
-                    return refused("a pattern cannot name a command");
-                }
-                if !is_command_name(word.text()) {
-                    return refused("a command is named by letters, digits and `_ . + -` only, without a path");
-                }
-                self.current = Some(Simple { joint: self.joint, words: vec![word], redirects: Vec::new() });
-            }
+        if let Some(command) = &mut self.current {
+            command.words.push(word);
+            return Ok(());
         }
+        let refused = |why| Err(Refusal { at: start, what: escape_line(word.text()), why });
+        if word.is_bare() && KEYWORDS.contains(&word.text()) {
+            return refused("a keyword of the shell, not a command");
+        }
+        if word.is_wild() {
+            return refused("a pattern cannot name a command");
+        }
+        if !is_command_name(word.text()) {
+            return refused(
+                "a command is named by letters, digits and `_ . + -` only, without a path",
+            );
+        }
+        let (joint, words, redirects) = (self.joint, vec![word], Vec::new());
+        self.current = Some(Simple { joint, words, redirects });
         Ok(())
     }
 
@@ -331,7 +375,12 @@ impl Lexer<'_> {
 }
 
 fn refuse(at: usize, c: char, why: &'static str) -> Refusal {
-    Refusal { at, what: escape_line(c.encode_utf8(&mut [0; 4])), why }
+    let mut what = escape_line(c.encode_utf8(&mut [0; 4]));
+    // Blanks of other scripts are harmless to a terminal, but a reader would take them for a space.
+    if is_hidden(c) && what.starts_with(c) {
+        what = c.escape_unicode().to_string();
+    }
+    Refusal { at, what, why }
 }
 
 /// Whether rules may speak of a program by this name.

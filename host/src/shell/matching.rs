@@ -58,7 +58,9 @@ pub(super) fn denies(rule: &Rule, words: &[Word]) -> bool {
 fn names_option(argument: &str, option: &str) -> bool {
     let name = argument.split_once('=').map_or(argument, |(name, _)| name);
     if let Some(letter) = option.strip_prefix('-').filter(|o| o.chars().count() == 1) {
-        return argument.starts_with('-') && !argument.starts_with("--") && argument.contains(letter);
+        return argument.starts_with('-')
+            && !argument.starts_with("--")
+            && argument.contains(letter);
     }
     name == option || (name.starts_with("--") && name.len() > 2 && option.starts_with(name))
 }
@@ -102,13 +104,20 @@ impl<'a> Reader<'a> {
     }
 
     fn leading(&mut self) -> Result<(), Mismatch> {
-        while let Some(word) = self.peek().filter(|w| self.rule.text.before.iter().any(|b| b == w.text())) {
+        while let Some(word) =
+            self.peek().filter(|w| self.rule.text.before.iter().any(|b| b == w.text()))
+        {
             self.take(word);
         }
         for arg in &self.rule.text.args {
             match self.peek() {
                 Some(word) if word.text() == arg && !word.is_wild() => self.take(word),
-                Some(word) => return self.fail(format!("`{}` stands where the rule wants `{arg}`", escape_line(word.text()))),
+                Some(word) => {
+                    return self.fail(format!(
+                        "`{}` stands where the rule wants `{arg}`",
+                        escape_line(word.text())
+                    ));
+                }
                 None => return self.fail(format!("the rule wants `{arg}`")),
             }
         }
@@ -130,7 +139,8 @@ impl<'a> Reader<'a> {
                 self.operand(word)?;
                 self.hungry = false;
             } else if word.is_wild() {
-                return self.fail(format!("the pattern `{}` could stand for options", escape_line(text)));
+                return self
+                    .fail(format!("the pattern `{}` could stand for options", escape_line(text)));
             } else if text == "--" && !self.ended {
                 self.end_of_options()?;
             } else if self.ended && self.trusts_end() {
@@ -166,7 +176,8 @@ impl<'a> Reader<'a> {
         let parsed = self.rule.options.parse(text);
         match parsed {
             Parsed::Refused => {
-                return self.fail(format!("the option `{}` is not on the rule's list", escape_line(text)));
+                return self
+                    .fail(format!("the option `{}` is not on the rule's list", escape_line(text)));
             }
             Parsed::Path(value) => {
                 path_inside(value, self.at.cwd, self.at.tree).or_else(|why| self.fail(why))?;
@@ -193,11 +204,17 @@ impl<'a> Reader<'a> {
         };
         let text = word.text();
         if word.is_wild() {
-            return self.fail(format!("`{}` is expanded before `{option}` gets it; quote it", escape_line(text)));
+            return self.fail(format!(
+                "`{}` is expanded before `{option}` gets it; quote it",
+                escape_line(text)
+            ));
         }
         // A value that looks like an option is more often a way to smuggle one.
         if !kind.admits(text) || (text.starts_with('-') && *kind != Kind::Number) {
-            return self.fail(format!("`{}` is not a value that the rule admits for `{option}`", escape_line(text)));
+            return self.fail(format!(
+                "`{}` is not a value that the rule admits for `{option}`",
+                escape_line(text)
+            ));
         }
         if *kind == Kind::Path {
             path_inside(text, self.at.cwd, self.at.tree).or_else(|why| self.fail(why))?;
@@ -236,7 +253,10 @@ impl<'a> Reader<'a> {
             Operands::Any => return Ok(()),
             Operands::None => {
                 let Some(&(index, _)) = rest.first() else { return Ok(()) };
-                return self.fail(format!("the rule takes no operand such as `{}`", escape_line(&self.argv[index])));
+                return self.fail(format!(
+                    "the rule takes no operand such as `{}`",
+                    escape_line(&self.argv[index])
+                ));
             }
             Operands::Paths | Operands::Names => {}
             // With an option of unknown appetite the first operand may be a path after all.
@@ -247,10 +267,16 @@ impl<'a> Reader<'a> {
                 };
                 let first = &self.argv[index];
                 if wild {
-                    return self.fail(format!("`{}` was found by a wildcard and cannot be the pattern; quote it", escape_line(first)));
+                    return self.fail(format!(
+                        "`{}` was found by a wildcard and cannot be the pattern; quote it",
+                        escape_line(first)
+                    ));
                 }
                 if self.rule.text.operands == Operands::LinesThenPaths && !prints_lines(first) {
-                    return self.fail(format!("`{}` does more than print lines, as `10,20p` does", escape_line(first)));
+                    return self.fail(format!(
+                        "`{}` does more than print lines, as `10,20p` does",
+                        escape_line(first)
+                    ));
                 }
                 rest = others;
             }
@@ -260,7 +286,8 @@ impl<'a> Reader<'a> {
             if self.rule.text.operands == Operands::Names && !is_name(operand) {
                 return self.fail(format!("`{}` is not a plain name", escape_line(operand)));
             }
-            path_inside(&self.argv[index], self.at.cwd, self.at.tree).or_else(|why| self.fail(why))?;
+            path_inside(&self.argv[index], self.at.cwd, self.at.tree)
+                .or_else(|why| self.fail(why))?;
         }
         Ok(())
     }
@@ -268,7 +295,8 @@ impl<'a> Reader<'a> {
     fn required(&self) -> Result<(), Mismatch> {
         for choice in &self.rule.requires {
             if !choice.iter().any(|name| self.seen.contains(&name.as_str())) {
-                return self.fail(format!("the rule wants `{}` among the options", choice.join("` or `")));
+                return self
+                    .fail(format!("the rule wants `{}` among the options", choice.join("` or `")));
             }
         }
         Ok(())
@@ -297,8 +325,8 @@ fn is_name(operand: &str) -> bool {
 fn prints_lines(script: &str) -> bool {
     let number = |n: &str| n == "$" || (!n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     script.split(';').all(|command| {
-        command
-            .strip_suffix('p')
-            .is_some_and(|range| range.split_once(',').map_or(number(range), |(a, b)| number(a) && number(b)))
+        command.strip_suffix('p').is_some_and(|range| {
+            range.split_once(',').map_or(number(range), |(a, b)| number(a) && number(b))
+        })
     })
 }

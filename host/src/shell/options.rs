@@ -86,14 +86,17 @@ impl Options {
             return Ok(());
         }
         let (name, takes) = split_entry(entry)?;
-        let takes = takes.or_else(|| known.and_then(|k| k.find(name)).cloned()).unwrap_or(Takes::Unknown);
+        let takes =
+            takes.or_else(|| known.and_then(|k| k.find(name)).cloned()).unwrap_or(Takes::Unknown);
         self.put(name, takes);
         Ok(())
     }
 
     /// Marks every option that says nothing as a plain flag: how the shipped rules are written.
     pub(super) fn settle(&mut self) {
-        for takes in self.short.iter_mut().map(|(_, t)| t).chain(self.long.iter_mut().map(|(_, t)| t)) {
+        for takes in
+            self.short.iter_mut().map(|(_, t)| t).chain(self.long.iter_mut().map(|(_, t)| t))
+        {
             if *takes == Takes::Unknown {
                 *takes = Takes::Flag;
             }
@@ -119,12 +122,11 @@ impl Options {
     }
 
     fn put(&mut self, name: &str, takes: Takes) {
-        match short_letter(name) {
-            Some(letter) => self.short.push((letter, takes)),
-            None => {
-                self.single_dash |= !name.starts_with("--");
-                self.long.push((name.to_owned(), takes));
-            }
+        if let Some(letter) = short_letter(name) {
+            self.short.push((letter, takes));
+        } else {
+            self.single_dash |= !name.starts_with("--");
+            self.long.push((name.to_owned(), takes));
         }
     }
 
@@ -211,8 +213,12 @@ impl Kind {
                 let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
                 !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
             }
-            Self::Word => value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,:+-".contains(&b)),
-            Self::Words => value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,:+-[] ".contains(&b)),
+            Self::Word => {
+                value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,:+-".contains(&b))
+            }
+            Self::Words => {
+                value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,:+-[] ".contains(&b))
+            }
             Self::Choice(words) => words.iter().any(|w| w == value),
             Self::Text | Self::Pattern | Self::Path => true,
         }
@@ -238,7 +244,9 @@ fn split_entry(entry: &str) -> Result<(&str, Option<Takes>), String> {
     let good = name.len() > 1
         && name.starts_with('-')
         && name != "--"
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'0'..=b'9'));
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'0'..=b'9'));
     if good { Ok((name, takes)) } else { Err(wrong(entry)) }
 }
 

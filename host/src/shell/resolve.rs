@@ -37,7 +37,9 @@ impl SearchPath {
                 continue;
             }
             let Ok(real) = directory.canonicalize() else { continue };
-            let open = real.metadata().map_or(true, |m| !m.is_dir() || m.permissions().mode() & 0o002 != 0);
+            let open = real
+                .metadata()
+                .map_or(true, |m| !m.is_dir() || m.permissions().mode() & 0o002 != 0);
             if !open && !real.starts_with(&workdir) && !kept.contains(&directory) {
                 kept.push(directory);
             }
@@ -83,6 +85,7 @@ fn mark(meta: &std::fs::Metadata) -> (u64, u64, u64, i64, i64) {
 /// The usual directories of programs on this system, then those of toolchains under `home`.
 pub fn usual_directories(home: Option<&Path>) -> Vec<PathBuf> {
     let system = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/go/bin"].map(PathBuf::from);
-    let own = home.into_iter().flat_map(|h| [".cargo/bin", ".local/bin", "go/bin"].map(|d| h.join(d)));
+    let own =
+        home.into_iter().flat_map(|h| [".cargo/bin", ".local/bin", "go/bin"].map(|d| h.join(d)));
     system.into_iter().chain(own).collect()
 }

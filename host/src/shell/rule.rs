@@ -118,7 +118,11 @@ pub(super) struct Rule {
 impl Rule {
     /// Compiles a rule. `source` is `bash.allow 3` or `shipped`; `known` what the shipped rules
     /// know of the program's options.
-    pub(super) fn new(text: RuleText, source: &str, known: Option<&Options>) -> Result<Self, RuleError> {
+    pub(super) fn new(
+        text: RuleText,
+        source: &str,
+        known: Option<&Options>,
+    ) -> Result<Self, RuleError> {
         let mut name = format!("{source} `{}", text.program);
         for arg in &text.args {
             name.push(' ');
@@ -131,19 +135,26 @@ impl Rule {
         name.push('`');
         let malformed = |what: String| RuleError::Malformed { rule: name.clone(), what };
         if !is_command_name(&text.program) {
-            return Err(malformed("`program` has to be a bare name of letters, digits and `_ . + -`".into()));
+            return Err(malformed(
+                "`program` has to be a bare name of letters, digits and `_ . + -`".into(),
+            ));
         }
         if text.program == "cd" {
             return Err(malformed("`cd` needs no rule; it is followed inside the workdir".into()));
         }
         if source.starts_with("bash.deny") {
-            let narrowed = !text.before.is_empty() || !text.requires.is_empty() || text.operands != Operands::None;
+            let narrowed = !text.before.is_empty()
+                || !text.requires.is_empty()
+                || text.operands != Operands::None;
             if narrowed {
-                return Err(malformed("a deny rule knows `program`, `args`, `any_of` and `options` only".into()));
+                return Err(malformed(
+                    "a deny rule knows `program`, `args`, `any_of` and `options` only".into(),
+                ));
             }
         }
         let options = Options::new(&text.options, known).map_err(malformed)?;
-        let requires = text.requires.iter().map(|r| r.split('|').map(str::to_owned).collect()).collect();
+        let requires =
+            text.requires.iter().map(|r| r.split('|').map(str::to_owned).collect()).collect();
         Ok(Self { name, options, requires, known: known.is_some(), text })
     }
 

@@ -9,18 +9,27 @@ use super::rule::{Rule, RuleError};
 use super::tree::{Place, Tree};
 
 /// Runs the self-tests of a rule. `fits` says whether a decoded line fits it.
-pub(super) fn run(rule: &Rule, fits: impl Fn(&Line, &Rule) -> Result<(), String>) -> Result<(), RuleError> {
+pub(super) fn run(
+    rule: &Rule,
+    fits: impl Fn(&Line, &Rule) -> Result<(), String>,
+) -> Result<(), RuleError> {
     let try_line = |line: &str| match lex(line.as_bytes()) {
         Ok(decoded) => fits(&decoded, rule),
         Err(refusal) => Err(refusal.to_string()),
     };
     for line in &rule.text.matches {
         if let Err(why) = try_line(line) {
-            return Err(RuleError::ShouldMatch { rule: rule.name.clone(), line: line.clone(), why });
+            return Err(RuleError::ShouldMatch {
+                rule: rule.name.clone(),
+                line: line.clone(),
+                why,
+            });
         }
     }
     match rule.text.not_match.iter().find(|line| try_line(line).is_ok()) {
-        Some(line) => Err(RuleError::ShouldNotMatch { rule: rule.name.clone(), line: line.clone() }),
+        Some(line) => {
+            Err(RuleError::ShouldNotMatch { rule: rule.name.clone(), line: line.clone() })
+        }
         None => Ok(()),
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct Shipped {
 impl Shipped {
     /// What is known of a program's options; of its subcommand's if that is known apart.
     pub(super) fn known(&self, program: &str, subcommand: Option<&str>) -> Option<&Options> {
-        let of = |sub: Option<&str>| self.options.get(&(program.to_owned(), sub.map(str::to_owned)));
+        let of =
+            |sub: Option<&str>| self.options.get(&(program.to_owned(), sub.map(str::to_owned)));
         subcommand.and_then(|s| of(Some(s))).or_else(|| of(None))
     }
 }

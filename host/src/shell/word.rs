@@ -17,7 +17,11 @@ pub enum Atom {
     /// `?`
     One,
     /// `[a-z]`, or with `negated` `[!a-z]`: ranges with both ends included, and how it was written.
-    Class { negated: bool, ranges: Vec<(char, char)>, text: String },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+        text: String,
+    },
 }
 
 impl Word {
@@ -74,7 +78,8 @@ pub(super) fn class_at(text: &str) -> Option<(Atom, usize)> {
         }
         let mut ahead = rest.clone();
         if ahead.next() == Some('-') {
-            let last = ahead.next().filter(|&c| is_member(c) && c >= first && same_kind(first, c))?;
+            let last =
+                ahead.next().filter(|&c| is_member(c) && c >= first && same_kind(first, c))?;
             ranges.push((first, last));
             rest = ahead;
         } else {

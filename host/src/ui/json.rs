@@ -49,8 +49,19 @@ pub fn call(tool: &str, reply: &ToolReply) -> Value {
     document.insert("content".into(), json!(reply.content));
     document.insert("structured".into(), json!(reply.structured));
     document.insert("failure".into(), json!(reply.failure));
-    document.insert("receipt".into(), json!(reply.receipt));
+    document.insert("receipt".into(), receipt(reply));
     Value::Object(document)
+}
+
+/// With all keys, also where no component ran and the receipt leaves its name out.
+fn receipt(reply: &ToolReply) -> Value {
+    let mut keys = Map::new();
+    keys.insert("plugin".into(), Value::Null);
+    keys.insert("sha256".into(), Value::Null);
+    if let Value::Object(said) = json!(reply.receipt) {
+        keys.extend(said);
+    }
+    Value::Object(keys)
 }
 
 /// Of `claw tools`: all keys, null where a tool does not say.
@@ -96,6 +107,8 @@ mod tests {
         assert_eq!(document["content"][0], json!({ "mime_type": "text/plain", "text": "hello" }));
         assert_eq!(document["content"][1]["base64"], "AQI=");
         for key in [
+            "plugin",
+            "sha256",
             "queue_us",
             "instantiate_us",
             "execute_us",

@@ -34,7 +34,7 @@ pub fn show_reply(output: &Output, reply: &ToolReply) {
         }
         (None, Outcome::Done) => {}
         (None, outcome) => {
-            output.note(&format!("{}: the tool gave no reason", paint.red(outcome.word())))
+            output.note(&format!("{}: the tool gave no reason", paint.red(outcome.word())));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The directory that a session works in, opened once and held.
 
-mod workdir;
 mod wide;
+mod workdir;
 
 pub use wide::{TooWide, WideRule};
 pub use workdir::{OpenError, Workdir};

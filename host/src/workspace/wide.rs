@@ -12,6 +12,9 @@ pub struct WideRule {
     pub home: Option<PathBuf>,
     /// Our own config, state and cache. No tool may reach them.
     pub ours: Vec<PathBuf>,
+    /// Where the session logs are. A user may keep them in the workdir, where tools are kept off
+    /// them; a workdir among the logs has nothing left to work on.
+    pub sessions: Option<PathBuf>,
 }
 
 /// Why a directory was refused as a workdir.
@@ -40,7 +43,7 @@ impl TooWide {
 impl WideRule {
     /// Judges `canonical`, a path without links.
     pub fn judge(&self, canonical: &Path) -> Result<(), TooWide> {
-        for ours in self.ours.iter().map(|path| resolved(path)) {
+        for ours in self.ours.iter().chain(&self.sessions).map(|path| resolved(path)) {
             if canonical.starts_with(&ours) {
                 return Err(TooWide::WithinOurs(ours));
             }
@@ -89,6 +92,7 @@ mod tests {
             allow,
             home: Some("/no-such/home/me".into()),
             ours: vec!["/no-such/home/me/.config/clawhold".into(), "/no-such/state".into()],
+            sessions: Some("/no-such/home/me/project/conversation".into()),
         }
     }
 
@@ -109,6 +113,7 @@ mod tests {
         check("/no-such/home/me/.config", Some("holds Clawhold's own"), true);
         check("/no-such/home/me/.config/clawhold", Some("lies within"), false);
         check("/no-such/state/sessions", Some("lies within"), false);
+        check("/no-such/home/me/project/conversation/x", Some("lies within"), false);
         // A name that merely begins alike is another directory.
         check("/no-such/statement", None, true);
     }

@@ -31,8 +31,9 @@ impl Assembler for ChatAssembler {
             self.done = true;
             return Ok(Flow::Done);
         }
-        let chunk: Value = serde_json::from_str(&event.data)
-            .map_err(|cause| AssemblyError::Malformed(format!("an event of it is not JSON ({cause})")))?;
+        let chunk: Value = serde_json::from_str(&event.data).map_err(|cause| {
+            AssemblyError::Malformed(format!("an event of it is not JSON ({cause})"))
+        })?;
         if event.name == "error" || chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(complaint(&chunk));
         }
@@ -91,7 +92,10 @@ fn complaint(chunk: &Value) -> AssemblyError {
 /// A length is known under one name; what says that all is well, under several.
 fn stop(reason: Option<&str>) -> ReplyStop {
     match reason {
-        None | Some("" | "stop" | "tool_calls" | "function_call" | "eos" | "end_turn") => ReplyStop::Complete,
+        None
+        | Some("" | "stop" | "tool_calls" | "function_call" | "tool_use" | "eos" | "end_turn") => {
+            ReplyStop::Complete
+        }
         Some("length" | "max_tokens") => ReplyStop::Length,
         Some("content_filter" | "refusal") => ReplyStop::Refusal,
         Some(other) => ReplyStop::Other(other.to_owned()),
@@ -103,7 +107,8 @@ impl ChatAssembler {
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
             self.usage = read_usage(usage);
         }
-        let first = |choice: &&mut Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
+        let first =
+            |choice: &&mut Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
         let choices = chunk.get_mut("choices").and_then(Value::as_array_mut);
         let Some(choice) = choices.and_then(|choices| choices.iter_mut().find(first)) else {
             // The chunk with the counts has no choices; neither have the pings of some servers.
@@ -151,8 +156,16 @@ impl ChatAssembler {
                     self.think(&text, show);
                 }
             }
-            ("tool_calls", Value::Array(calls)) => calls.into_iter().for_each(|call| self.call(call)),
-            ("role" | "content" | "refusal" | "reasoning_content" | "reasoning" | "tool_calls" | "function_call", _) => {}
+            ("tool_calls", Value::Array(calls)) => {
+                for call in calls {
+                    self.call(call);
+                }
+            }
+            (
+                "role" | "content" | "refusal" | "reasoning_content" | "reasoning" | "tool_calls"
+                | "function_call",
+                _,
+            ) => {}
             (key, value) => merge(&mut self.extras, key, value),
         }
     }
@@ -199,7 +212,8 @@ impl ChatAssembler {
 
 /// The counts. What was read from a cache stands in one of two places.
 fn read_usage(usage: &Value) -> Usage {
-    let details = usage.get("prompt_tokens_details").and_then(|details| details.get("cached_tokens"));
+    let details =
+        usage.get("prompt_tokens_details").and_then(|details| details.get("cached_tokens"));
     Usage {
         input: count(usage.get("prompt_tokens")),
         output: count(usage.get("completion_tokens")),

@@ -28,6 +28,9 @@ struct Chat {
 }
 
 impl OpenAi {
+    /// Where the vendor's own service is.
+    pub const BASE_URL: &'static str = "https://api.openai.com/v1";
+
     /// A client for `settings`. No connection is made yet.
     pub fn new(settings: ServiceSettings) -> Result<Self, ProviderError> {
         let service = Service::new(settings, &KeyHeader::BEARER, &[], render::OWN_FIELDS)?;
@@ -76,7 +79,7 @@ impl Dialect for Chat {
         render::body(&self.settings, self.max_output_field, ask_usage, request)
     }
 
-    fn assembler(&self) -> Box<dyn Assembler> {
+    fn assembler(&self, _request: &Request<'_>) -> Box<dyn Assembler> {
         Box::new(ChatAssembler::default())
     }
 

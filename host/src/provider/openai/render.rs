@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::model::{Content, Message, Payload, Role, ToolCall, ToolSpec};
 use crate::provider::Request;
-use crate::provider::wire::{CALL_EXTRAS, ServiceSettings, own_extras, wire_arguments_text, wire_schema};
+use crate::provider::wire::{
+    CALL_EXTRAS, ServiceSettings, own_extras, wire_arguments_text, wire_schema,
+};
 
 /// The fields of the body that are written here and by nobody else.
 pub(super) const OWN_FIELDS: &[&str] = &["model", "messages", "tools", "stream", "stream_options"];
@@ -23,9 +25,12 @@ pub(super) fn body(
     ask_usage: bool,
     request: &Request<'_>,
 ) -> Vec<u8> {
-    let max_output =
-        settings.max_output.filter(|_| !settings.body.contains_key(max_output_field)).map(Value::from);
-    let mut fields: Vec<(&str, &Value)> = max_output.iter().map(|most| (max_output_field, most)).collect();
+    let max_output = settings
+        .max_output
+        .filter(|_| !settings.body.contains_key(max_output_field))
+        .map(Value::from);
+    let mut fields: Vec<(&str, &Value)> =
+        max_output.iter().map(|most| (max_output_field, most)).collect();
     fields.extend(settings.body.iter().map(|(key, value)| (key.as_str(), value)));
     let body = Body {
         model: &settings.model,
@@ -139,7 +144,8 @@ impl Serialize for Fields<'_> {
 
 fn tool(spec: &ToolSpec) -> WireTool<'_> {
     let parameters = wire_schema(&spec.input_schema);
-    let function = WireToolFunction { name: &spec.name, description: &spec.description, parameters };
+    let function =
+        WireToolFunction { name: &spec.name, description: &spec.description, parameters };
     WireTool { r#type: "function", function }
 }
 
@@ -174,7 +180,11 @@ fn flush<'a>(wire: &mut Vec<WireMessage<'a>>, pictures: &mut Vec<Part<'a>>) {
     if !pictures.is_empty() {
         let mut parts = vec![Part::Text { text: "The pictures of the tool results above:" }];
         parts.append(pictures);
-        wire.push(WireMessage { role: "user", content: WireContent::Parts(parts), ..WireMessage::default() });
+        wire.push(WireMessage {
+            role: "user",
+            content: WireContent::Parts(parts),
+            ..WireMessage::default()
+        });
     }
 }
 
@@ -198,7 +208,9 @@ fn picture(content: &Content) -> Option<Part<'_>> {
         return None;
     }
     let url = match &content.payload {
-        Payload::Bytes(bytes) => format!("data:{};base64,{}", content.mime_type, STANDARD.encode(bytes)),
+        Payload::Bytes(bytes) => {
+            format!("data:{};base64,{}", content.mime_type, STANDARD.encode(bytes))
+        }
         Payload::Link(url) => url.clone(),
         Payload::Text(_) => return None,
     };
@@ -212,7 +224,8 @@ fn assistant<'a>(message: &'a Message, provider: &str) -> WireMessage<'a> {
     wire.tool_calls = message.tool_calls.iter().map(|call| wire_call(call, call_extras)).collect();
     if let Some(extras) = extras {
         let own = extras.iter().map(|(key, value)| (key.as_str(), value));
-        wire.fields = Fields(own.filter(|(key, _)| !matches!(*key, CALL_EXTRAS | REASONING_FIELD)).collect());
+        wire.fields =
+            Fields(own.filter(|(key, _)| !matches!(*key, CALL_EXTRAS | REASONING_FIELD)).collect());
         // An empty reasoning says something only where calls follow from it: there some services
         // insist on the field.
         let reasoning = message
@@ -233,7 +246,9 @@ fn wire_call<'a>(call: &'a ToolCall, extras: Option<&'a Map<String, Value>>) -> 
         id: &call.id,
         r#type: "function",
         function: WireFunction { name: &call.name, arguments: wire_arguments_text(call) },
-        fields: Fields(fields.into_iter().flatten().map(|(key, value)| (key.as_str(), value)).collect()),
+        fields: Fields(
+            fields.into_iter().flatten().map(|(key, value)| (key.as_str(), value)).collect(),
+        ),
     }
 }
 
@@ -252,18 +267,27 @@ mod tests {
 
     fn with_call(text: &str, arguments: &str) -> Message {
         let mut message = Message::assistant(text);
-        message.tool_calls.push(ToolCall { id: "c1".into(), name: "t".into(), arguments: arguments.into() });
+        message.tool_calls.push(ToolCall {
+            id: "c1".into(),
+            name: "t".into(),
+            arguments: arguments.into(),
+        });
         message
     }
 
-    fn from(provider: &str, fields: &Value) -> Option<VendorExtras> {
-        Some(VendorExtras { provider: provider.into(), fields: fields.as_object().unwrap().clone() })
+    fn from(provider: &str, fields: &Value) -> VendorExtras {
+        VendorExtras { provider: provider.into(), fields: fields.as_object().unwrap().clone() }
     }
 
     #[test]
     fn req_020_and_req_086_results_use_the_tool_role() {
         check(
-            &[Message::system("s"), Message::user("u"), with_call("hm", "{\"a\": 1}"), Message::tool("c1", "r", true)],
+            &[
+                Message::system("s"),
+                Message::user("u"),
+                with_call("hm", "{\"a\": 1}"),
+                Message::tool("c1", "r", true),
+            ],
             &json!([
                 {"role": "system", "content": "s"},
                 {"role": "user", "content": "u"},
@@ -284,11 +308,15 @@ mod tests {
         let row = |provider: &str, reasoning: Option<&str>, call: bool, want: Option<&str>| {
             let mut message = if call { with_call("a", "{}") } else { Message::assistant("a") };
             message.reasoning = reasoning.map(Into::into);
-            message.vendor = from(provider, &json!({}));
+            message.vendor = Some(from(provider, &json!({})));
             let settings = ServiceSettings::new("deepseek", "m", "http://a.example");
             let request = Request { messages: &[message], tools: &[] };
-            let got: Value = serde_json::from_slice(&body(&settings, "max_tokens", false, &request)).unwrap();
-            let got = got["messages"][0].get("reasoning_content").and_then(Value::as_str).map(str::to_owned);
+            let got: Value =
+                serde_json::from_slice(&body(&settings, "max_tokens", false, &request)).unwrap();
+            let got = got["messages"][0]
+                .get("reasoning_content")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
             assert_eq!(got.as_deref(), want, "{provider} {reasoning:?} {call}");
         };
         row("deepseek", Some("hm"), false, Some("hm"));
@@ -305,14 +333,14 @@ mod tests {
             "tool_calls": {"c1": {"extra_content": {"thought_signature": "s"}}}});
         let mut message = with_call("", "{}");
         message.reasoning = Some("hm".into());
-        message.vendor = from("deepseek", &fields);
+        message.vendor = Some(from("deepseek", &fields));
         check(
             std::slice::from_ref(&message),
             &json!([{"role": "assistant", "content": "", "reasoning": "hm", "details": [{"x": 1}], "tool_calls": [
                 {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"},
                  "extra_content": {"thought_signature": "s"}}]}]),
         );
-        message.vendor = from("other", &fields);
+        message.vendor = Some(from("other", &fields));
         check(
             &[message],
             &json!([{"role": "assistant", "content": "", "tool_calls": [
@@ -323,7 +351,10 @@ mod tests {
     #[test]
     fn pictures_of_results_follow_the_last_result_of_the_turn() {
         let mut first = Message::tool("c1", "r1", false);
-        first.attachments.push(Content { mime_type: "image/png".into(), payload: Payload::Bytes(vec![1, 2, 3]) });
+        first.attachments.push(Content {
+            mime_type: "image/png".into(),
+            payload: Payload::Bytes(vec![1, 2, 3]),
+        });
         check(
             &[first, Message::tool("c2", "r2", false), Message::user("u")],
             &json!([
@@ -351,7 +382,12 @@ mod tests {
             effects: Effects::READ_ONLY,
             plugin: None,
         }];
-        let text = String::from_utf8(body(&settings, "max_tokens", true, &Request { messages: &[], tools: &tools }));
+        let text = String::from_utf8(body(
+            &settings,
+            "max_tokens",
+            true,
+            &Request { messages: &[], tools: &tools },
+        ));
         assert_eq!(
             text.unwrap(),
             r#"{"model":"m","messages":[],"tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{"type":"object"}}}],"stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"temperature":0}"#

@@ -21,7 +21,8 @@ pub(super) struct Line {
 impl Line {
     /// The error says what is wrong within the line; the caller says which line.
     pub(super) fn parse(text: &str, number: usize) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|cause| format!("not JSON: {}", column_only(&cause)))?;
+        let value: Value = serde_json::from_str(text)
+            .map_err(|cause| format!("not JSON: {}", column_only(&cause)))?;
         let fields = object(&value, "the line")?;
         known(fields, "", &["text", "reasoning", "tool_calls", "expect", "usage", "stop"])?;
         let mut message = Message::assistant(string(fields, "text")?.unwrap_or_default());
@@ -92,17 +93,23 @@ fn string(fields: &Map<String, Value>, key: &str) -> Result<Option<String>, Stri
 fn list<'f>(fields: &'f Map<String, Value>, key: &str) -> Result<&'f [Value], String> {
     match present(fields, key) {
         None => Ok(&[]),
-        Some(value) => value.as_array().map(Vec::as_slice).ok_or_else(|| format!("`{key}` is a list")),
+        Some(value) => {
+            value.as_array().map(Vec::as_slice).ok_or_else(|| format!("`{key}` is a list"))
+        }
     }
 }
 
 /// Refuses a key that means nothing here, and says which one may be meant.
 fn known(fields: &Map<String, Value>, within: &str, keys: &[&str]) -> Result<(), String> {
-    let Some(unknown) = fields.keys().find(|key| !keys.contains(&key.as_str())) else { return Ok(()) };
+    let Some(unknown) = fields.keys().find(|key| !keys.contains(&key.as_str())) else {
+        return Ok(());
+    };
     let shown = escape_line(unknown);
     let nearest = keys.iter().map(|key| (distance(unknown, key), key)).min();
     Err(match nearest {
-        Some((0..=2, key)) => format!("unknown key `{within}{shown}`; did you mean `{within}{key}`?"),
+        Some((0..=2, key)) => {
+            format!("unknown key `{within}{shown}`; did you mean `{within}{key}`?")
+        }
         _ => format!("unknown key `{within}{shown}`; known are `{}`", keys.join("`, `")),
     })
 }
@@ -134,17 +141,27 @@ mod tests {
 
     #[test]
     fn every_slip_is_named() {
-        let check = |line: &str, want: &str| assert_eq!(Line::parse(line, 1).unwrap_err(), want, "{line}");
+        let check =
+            |line: &str, want: &str| assert_eq!(Line::parse(line, 1).unwrap_err(), want, "{line}");
         check("{", "not JSON: EOF while parsing an object at column 1");
         check("[]", "the line is an object: `{…}`");
         check(r#"{"txt":"a"}"#, "unknown key `txt`; did you mean `text`?");
         check(r#"{"tool_call":[]}"#, "unknown key `tool_call`; did you mean `tool_calls`?");
-        check(r#"{"expect":{"contain":[]}}"#, "unknown key `expect.contain`; did you mean `expect.contains`?");
-        check(r#"{"usage":{"money":1}}"#, "unknown key `usage.money`; known are `input`, `output`, `cached`");
+        check(
+            r#"{"expect":{"contain":[]}}"#,
+            "unknown key `expect.contain`; did you mean `expect.contains`?",
+        );
+        check(
+            r#"{"usage":{"money":1}}"#,
+            "unknown key `usage.money`; known are `input`, `output`, `cached`",
+        );
         check(r#"{"text":1}"#, "`text` is a text");
         check(r#"{"tool_calls":{}}"#, "`tool_calls` is a list");
         check(r#"{"tool_calls":[{}]}"#, "a call in `tool_calls` needs a `name`");
-        check(r#"{"tool_calls":[{"name":"t","args":{}}]}"#, "unknown key `tool_calls.args`; known are `id`, `name`, `arguments`");
+        check(
+            r#"{"tool_calls":[{"name":"t","args":{}}]}"#,
+            "unknown key `tool_calls.args`; known are `id`, `name`, `arguments`",
+        );
         check(r#"{"expect":{"contains":[1]}}"#, "`expect.contains` is a list of texts");
         check(r#"{"stop":"never"}"#, "`stop` is `complete`, `length` or `refusal`");
         check(r#"{"usage":{"input":-1}}"#, "`usage.input` is a number of tokens");
@@ -152,7 +169,10 @@ mod tests {
 
     #[test]
     fn everything_is_optional_and_null_is_absent() {
-        for text in ["{}", r#"{"text":null,"reasoning":null,"tool_calls":null,"expect":null,"usage":null,"stop":null}"#] {
+        for text in [
+            "{}",
+            r#"{"text":null,"reasoning":null,"tool_calls":null,"expect":null,"usage":null,"stop":null}"#,
+        ] {
             let line = Line::parse(text, 1).unwrap();
             assert_eq!(line.message, Message::assistant(""));
             assert_eq!((line.usage, line.stop), (Usage::default(), ReplyStop::Complete));
@@ -165,7 +185,8 @@ mod tests {
             r#"{"tool_calls":[{"name":"t","arguments":{"b":1,"a":2}},{"name":"t","arguments":"{bad"},{"name":"t"}]}"#,
             1,
         );
-        let arguments: Vec<String> = line.unwrap().message.tool_calls.into_iter().map(|call| call.arguments).collect();
+        let arguments: Vec<String> =
+            line.unwrap().message.tool_calls.into_iter().map(|call| call.arguments).collect();
         assert_eq!(arguments, [r#"{"b":1,"a":2}"#, "{bad", "{}"]);
     }
 }

@@ -64,9 +64,20 @@ impl ScriptProvider {
             return Err(ProviderError::ScriptExhausted { lines: self.lines.len() });
         };
         let newest = newest(request.messages);
-        if let Some(missing) = line.expects.iter().find(|text| !newest.iter().any(|m| m.content.contains(text.as_str()))) {
-            let cause = format!("expected `{}` in the newest messages, and none has it", crate::text::escape_line(missing));
-            return Err(ProviderError::Script { file: self.file.clone(), line: line.number, cause });
+        if let Some(missing) = line
+            .expects
+            .iter()
+            .find(|text| !newest.iter().any(|m| m.content.contains(text.as_str())))
+        {
+            let cause = format!(
+                "expected `{}` in the newest messages, and none has it",
+                crate::text::escape_line(missing)
+            );
+            return Err(ProviderError::Script {
+                file: self.file.clone(),
+                line: line.number,
+                cause,
+            });
         }
         let mut message = line.message.clone();
         unique_ids(message.tool_calls.iter_mut().map(|call| &mut call.id), request.messages);
@@ -82,7 +93,8 @@ impl ScriptProvider {
 
 /// What came since the model spoke last; before its first word, everything.
 fn newest(messages: &[Message]) -> &[Message] {
-    let after = messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |at| at + 1);
+    let after =
+        messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |at| at + 1);
     &messages[after..]
 }
 

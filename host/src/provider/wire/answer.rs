@@ -24,24 +24,32 @@ pub(super) async fn read(
 ) -> Result<Draft, Fault> {
     let Answer { mut body, media_type } = answer;
     let mut head: Vec<u8> = Vec::new();
-    // Shape of the body, once it is known: by its media type, else by how it begins.
-    let mut decoder = by_media_type(&media_type, framing).map(|shape| shape.decoder(line_cap));
+    // How the body is cut: by its media type, else by how it begins. Until that is clear, what
+    // has come waits in `pending`.
+    let mut decoder = by_media_type(&media_type).map(|shape| shape.decoder(line_cap));
+    let mut pending: Vec<u8> = Vec::new();
     let mut reading = Reading { assembler: &mut *assembler, show, lossy: false, events: 0 };
 
     while let Some(piece) = body.next().await? {
         let piece = piece.as_ref();
-        let kept = piece.len().min(HEAD - head.len().min(HEAD));
-        head.extend_from_slice(&piece[..kept]);
-        let flow = match &mut decoder {
-            Some(decoder) => reading.take(decoder, piece),
-            None => match by_beginning(&head, framing) {
-                Guess::Unclear => Ok(Flow::More),
-                // All that came is in `head`: nothing but white space stood before this piece.
-                Guess::Shape(shape) => {
-                    reading.take(decoder.insert(shape.decoder(line_cap)), piece)
+        head.extend_from_slice(&piece[..piece.len().min(HEAD.saturating_sub(head.len()))]);
+        let flow = if let Some(decoder) = &mut decoder {
+            reading.take(decoder, piece)
+        } else {
+            pending.extend_from_slice(piece);
+            match by_beginning(&pending, framing) {
+                Guess::Unclear => {
+                    // White space says nothing, however much of it keeps the connection alive.
+                    if pending.trim_ascii().is_empty() {
+                        pending.clear();
+                    }
+                    Ok(Flow::More)
                 }
-                Guess::Foreign => return Err(foreign(&mut body, head, scrubber).await),
-            },
+                Guess::Shape(shape) => {
+                    reading.take(decoder.insert(shape.decoder(line_cap)), &pending)
+                }
+                Guess::Foreign => return Err(foreign(&mut body, pending, scrubber).await),
+            }
         };
         if flow.map_err(|wrong| wrong.into_fault(scrubber, line_cap))? == Flow::Done {
             body.settle().await?;
@@ -79,13 +87,12 @@ impl Shape {
     }
 }
 
-/// Some servers ignore that a stream was asked for, and some say no media type or a wrong one.
-fn by_media_type(media_type: &str, framing: Framing) -> Option<Shape> {
+/// The types that are never wrong. Others are: some servers ignore that a stream was asked for,
+/// some stream under the type of JSON, and some say no type at all.
+fn by_media_type(media_type: &str) -> Option<Shape> {
     match media_type {
         "text/event-stream" => Some(Shape::Events),
         "application/x-ndjson" | "application/jsonl" => Some(Shape::Lines),
-        // Lines are also the right way to read a single value that stands on one.
-        "application/json" if framing == Framing::Events => Some(Shape::Whole),
         _ => None,
     }
 }
@@ -199,10 +206,14 @@ impl Reading<'_> {
         let reply: Value = match serde_json::from_slice(bytes) {
             Ok(reply) => reply,
             Err(cause) if cause.is_eof() => {
-                return Err(Wrong::Assembly(AssemblyError::Cut(format!("the JSON ends early ({cause})"))));
+                return Err(Wrong::Assembly(AssemblyError::Cut(format!(
+                    "the JSON ends early ({cause})"
+                ))));
             }
             Err(cause) => {
-                return Err(Wrong::Assembly(AssemblyError::Malformed(format!("it is not JSON ({cause})"))));
+                return Err(Wrong::Assembly(AssemblyError::Malformed(format!(
+                    "it is not JSON ({cause})"
+                ))));
             }
         };
         if reply.get("error").is_some_and(|error| !error.is_null())
@@ -217,6 +228,9 @@ impl Reading<'_> {
         if self.events == 0 {
             if head.trim_ascii().is_empty() {
                 return Err(Fault::malformed("an empty body"));
+            }
+            if matches!(by_beginning(head, Framing::Events), Guess::Shape(Shape::Events)) {
+                return Err(Fault::cut("the stream ended before its first event was whole"));
             }
             return Err(Fault::malformed(harmless(&beginning(head), scrubber)));
         }

@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::client::told;
 use super::fault::Fault;
+use super::record::Tape;
 use super::{Limits, Timeouts};
 
 pub(super) struct Body {
@@ -14,6 +15,7 @@ pub(super) struct Body {
     timeouts: Timeouts,
     total: usize,
     read: usize,
+    tape: Tape,
     /// When nobody waits for the first byte any more.
     first_by: Instant,
     /// When nobody waits for anything any more.
@@ -22,12 +24,19 @@ pub(super) struct Body {
 
 impl Body {
     /// `began` is when the request was sent.
-    pub(super) fn new(response: Response, timeouts: Timeouts, limits: Limits, began: Instant) -> Self {
+    pub(super) fn new(
+        response: Response,
+        timeouts: Timeouts,
+        limits: Limits,
+        tape: Tape,
+        began: Instant,
+    ) -> Self {
         Self {
             response,
             timeouts,
             total: limits.total,
             read: 0,
+            tape,
             first_by: began + timeouts.first_byte,
             whole_by: began + timeouts.total,
         }
@@ -44,12 +53,15 @@ impl Body {
         };
         let left = self.whole_by.saturating_duration_since(now);
         match timeout(patience.min(left), self.response.chunk()).await {
-            Err(_) if left <= patience => Err(Fault::Overdue { seconds: whole_seconds(self.timeouts.total) }),
+            Err(_) if left <= patience => {
+                Err(Fault::Overdue { seconds: whole_seconds(self.timeouts.total) })
+            }
             Err(_) => Err(Fault::Silent { seconds: whole_seconds(patience) }),
             Ok(Err(cause)) => Err(Fault::cut(told(&cause))),
             Ok(Ok(None)) => Ok(None),
             Ok(Ok(Some(piece))) => {
                 self.read += piece.len();
+                self.tape.add(&piece);
                 if self.read > self.total {
                     let cause = format!("it is larger than {} bytes", self.total);
                     return Err(Fault::Malformed { cause, again: false });

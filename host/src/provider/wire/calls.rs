@@ -53,7 +53,9 @@ impl Calls {
         let known = match fragment.index {
             Some(index) => self.by_index.get(&index).copied(),
             // Without a number, an id or a name begins a call, and anything else goes on with it.
-            None if !fragment.id.is_empty() => self.calls.iter().rposition(|call| call.id == fragment.id),
+            None if !fragment.id.is_empty() => {
+                self.calls.iter().rposition(|call| call.id == fragment.id)
+            }
             None if !fragment.name.is_empty() => None,
             None => self.calls.len().checked_sub(1),
         };
@@ -85,8 +87,10 @@ mod tests {
             calls.add(Fragment { index, id, name, arguments, extras: Map::new() });
         }
         let got = calls.take();
-        let got: Vec<_> =
-            got.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
+        let got: Vec<_> = got
+            .iter()
+            .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
+            .collect();
         assert_eq!(got, want, "{fragments:?}");
     }
 
@@ -95,15 +99,27 @@ mod tests {
         let (zero, one) = (Some(0), Some(1));
         // As the protocol says, with two calls interleaved and a name in two parts.
         check(
-            &[(zero, "a", "re", ""), (one, "b", "x", "{"), (zero, "", "ad", "{\"p\""), (one, "", "", "}"), (zero, "", "", ":1}")],
+            &[
+                (zero, "a", "re", ""),
+                (one, "b", "x", "{"),
+                (zero, "", "ad", "{\"p\""),
+                (one, "", "", "}"),
+                (zero, "", "", ":1}"),
+            ],
             &[("a", "read", "{\"p\":1}"), ("b", "x", "{}")],
         );
         // Id and name with each fragment.
         check(&[(zero, "a", "x", "{"), (zero, "a", "x", "}")], &[("a", "x", "{}")]);
         // Whole calls, all with number 0.
-        check(&[(zero, "a", "x", "{}"), (zero, "b", "x", "{}")], &[("a", "x", "{}"), ("b", "x", "{}")]);
+        check(
+            &[(zero, "a", "x", "{}"), (zero, "b", "x", "{}")],
+            &[("a", "x", "{}"), ("b", "x", "{}")],
+        );
         // No numbers.
-        check(&[(None, "a", "x", "{"), (None, "", "", "}"), (None, "b", "y", "{}")], &[("a", "x", "{}"), ("b", "y", "{}")]);
+        check(
+            &[(None, "a", "x", "{"), (None, "", "", "}"), (None, "b", "y", "{}")],
+            &[("a", "x", "{}"), ("b", "y", "{}")],
+        );
         // Neither numbers nor ids.
         check(&[(None, "", "x", "{}"), (None, "", "x", "{}")], &[("", "x", "{}"), ("", "x", "{}")]);
         // The id comes late.
@@ -111,7 +127,10 @@ mod tests {
         // A number that no array could hold.
         check(&[(Some(u64::MAX), "a", "x", "{}")], &[("a", "x", "{}")]);
         // The same id under two numbers stays two calls; ids become unique later.
-        check(&[(zero, "a", "x", "{}"), (one, "a", "y", "{}")], &[("a", "x", "{}"), ("a", "y", "{}")]);
+        check(
+            &[(zero, "a", "x", "{}"), (one, "a", "y", "{}")],
+            &[("a", "x", "{}"), ("a", "y", "{}")],
+        );
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub(in crate::provider) struct Complaint {
 impl Complaint {
     /// Reads an error body. Whatever is not the JSON of an API stays as text.
     pub(super) fn of_body(body: &[u8]) -> Self {
-        if let Some(complaint) = serde_json::from_slice(body).ok().as_ref().and_then(Self::of_json) {
+        if let Some(complaint) = serde_json::from_slice(body).ok().as_ref().and_then(Self::of_json)
+        {
             return complaint;
         }
         let text = String::from_utf8_lossy(body);
@@ -112,7 +113,9 @@ impl Complaint {
 
     /// Whether the request was larger than the model's context. Few services have a code for it.
     fn is_too_long(&self, status: u16) -> bool {
-        if self.code.contains("context_length_exceeded") || self.code.contains("exceed_context_size") {
+        if self.code.contains("context_length_exceeded")
+            || self.code.contains("exceed_context_size")
+        {
             return true;
         }
         let message = self.message.to_ascii_lowercase();
@@ -166,11 +169,17 @@ mod tests {
             Fault::Refused { body, .. } => assert_eq!(body, want),
             other => panic!("{other:?}"),
         };
-        check(r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#, "bad (invalid_request_error)");
+        check(
+            r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#,
+            "bad (invalid_request_error)",
+        );
         check(r#"{"error":"model is gone"}"#, "model is gone");
         check(r#"{"object":"error","message":"bad","code":400}"#, "bad (400)");
         check(r#"{"detail":[{"loc":["body"]}]}"#, r#"[{"loc":["body"]}]"#);
-        check(r#"[{"error":{"code":400,"message":"bad","status":"INVALID"}}]"#, "bad (400 invalid)");
+        check(
+            r#"[{"error":{"code":400,"message":"bad","status":"INVALID"}}]"#,
+            "bad (400 invalid)",
+        );
         check("plain \x1b[31mred\n", "plain \\x1b[31mred");
         check("", "without a word");
         check("<html>hi</html>", "a web page, not the API; it begins: <html>hi</html>");
@@ -179,7 +188,9 @@ mod tests {
 
     #[test]
     fn n05_what_is_shown_is_scrubbed_and_short() {
-        let Fault::Refused { body, .. } = fault(400, "wrong: sk-CANARY-0123456789") else { panic!() };
+        let Fault::Refused { body, .. } = fault(400, "wrong: sk-CANARY-0123456789") else {
+            panic!()
+        };
         assert_eq!(body, "wrong: [key]");
         let Fault::Refused { body, .. } = fault(400, &"目\u{1}".repeat(9000)) else { panic!() };
         assert!(body.len() <= SHOWN, "{}", body.len());
@@ -190,8 +201,14 @@ mod tests {
         for (status, body) in [
             (400, r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#),
             (400, r#"{"error":{"message":"This model's maximum context length is 8192 tokens."}}"#),
-            (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8"}}"#),
-            (400, r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            ),
             (413, "input is too long for requested model"),
         ] {
             assert!(matches!(fault(status, body), Fault::ContextTooLong { .. }), "{body}");

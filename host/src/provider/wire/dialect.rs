@@ -31,7 +31,7 @@ pub(in crate::provider) trait Dialect: Send + Sync {
     /// The body of the request. Equal requests give equal bytes.
     fn body(&self, request: &Request<'_>) -> Vec<u8>;
 
-    fn assembler(&self) -> Box<dyn Assembler>;
+    fn assembler(&self, request: &Request<'_>) -> Box<dyn Assembler>;
 
     /// Whether the refusal is about something that can be left out. If so, the next body is
     /// without it, and the request is made again at once.
@@ -113,13 +113,18 @@ impl Draft {
             if !call.extras.is_empty() {
                 call_extras.insert(call.id.clone(), Value::Object(call.extras));
             }
-            message.tool_calls.push(ToolCall { id: call.id, name: call.name, arguments: call.arguments });
+            message.tool_calls.push(ToolCall {
+                id: call.id,
+                name: call.name,
+                arguments: call.arguments,
+            });
         }
         if !call_extras.is_empty() {
             self.extras.insert(CALL_EXTRAS.into(), Value::Object(call_extras));
         }
         if self.reasoning.is_some() || !self.extras.is_empty() {
-            message.vendor = Some(VendorExtras { provider: provider.to_owned(), fields: self.extras });
+            message.vendor =
+                Some(VendorExtras { provider: provider.to_owned(), fields: self.extras });
         }
         message.reasoning = self.reasoning;
         Reply { message, usage: self.usage, stop: self.stop }
@@ -127,6 +132,13 @@ impl Draft {
 }
 
 /// What `message` brought along from the service `provider`; nothing if it came from another.
-pub(in crate::provider) fn own_extras<'m>(message: &'m Message, provider: &str) -> Option<&'m Map<String, Value>> {
-    message.vendor.as_ref().filter(|vendor| vendor.provider == provider).map(|vendor| &vendor.fields)
+pub(in crate::provider) fn own_extras<'m>(
+    message: &'m Message,
+    provider: &str,
+) -> Option<&'m Map<String, Value>> {
+    message
+        .vendor
+        .as_ref()
+        .filter(|vendor| vendor.provider == provider)
+        .map(|vendor| &vendor.fields)
 }

@@ -27,13 +27,16 @@ impl Endpoint {
         Ok(Self(url))
     }
 
-    /// The URL of `path` below the base. A base that already ends with `path` is taken as it stands.
+    /// The URL of `path` below the base. What of `path` the base already ends with is not said
+    /// twice: people write bases with and without the version, and whole URLs too.
     pub(super) fn join(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         let base = url.path().trim_end_matches('/').to_owned();
-        if !base.ends_with(&format!("/{path}")) {
-            url.set_path(&format!("{base}/{path}"));
-        }
+        let cuts = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let said =
+            cuts.filter(|&at| base.ends_with(&format!("/{}", &path[..at]))).max().unwrap_or(0);
+        let rest = path[said..].trim_start_matches('/');
+        url.set_path(format!("{base}/{rest}").trim_end_matches('/'));
         url
     }
 
@@ -75,14 +78,21 @@ mod tests {
 
     #[test]
     fn paths_are_joined_once_and_queries_stay() {
-        let check = |base: &str, want: &str| {
-            assert_eq!(Endpoint::parse(base).unwrap().join("chat/completions").as_str(), want);
-        };
+        let join = |base: &str, path: &str| Endpoint::parse(base).unwrap().join(path).to_string();
+        let check = |base: &str, want: &str| assert_eq!(join(base, "chat/completions"), want);
         check("https://a.example/v1", "https://a.example/v1/chat/completions");
         check("https://a.example/v1/", "https://a.example/v1/chat/completions");
         check("https://a.example", "https://a.example/chat/completions");
         check("http://a.example/v1/chat/completions", "http://a.example/v1/chat/completions");
         check("https://a.example/d?v=1", "https://a.example/d/chat/completions?v=1");
+        for base in ["https://a.example", "https://a.example/v1/", "https://a.example/v1/messages"]
+        {
+            assert_eq!(join(base, "v1/messages"), "https://a.example/v1/messages");
+        }
+        assert_eq!(
+            join("https://a.example/xv1", "v1/messages"),
+            "https://a.example/xv1/v1/messages"
+        );
     }
 
     #[test]
@@ -100,7 +110,13 @@ mod tests {
 
     #[test]
     fn bad_urls_are_refused_without_being_repeated() {
-        for base in ["", "api.example", "ftp://a.example", "https://u:CANARY@a.example", "http://a.example/#x"] {
+        for base in [
+            "",
+            "api.example",
+            "ftp://a.example",
+            "https://u:CANARY@a.example",
+            "http://a.example/#x",
+        ] {
             let cause = Endpoint::parse(base).unwrap_err();
             assert!(!cause.contains("CANARY"), "{cause}");
         }
@@ -108,7 +124,8 @@ mod tests {
 
     #[test]
     fn this_machine_is_known() {
-        let check = |base: &str, want| assert_eq!(Endpoint::parse(base).unwrap().is_loopback(), want);
+        let check =
+            |base: &str, want| assert_eq!(Endpoint::parse(base).unwrap().is_loopback(), want);
         check("http://127.0.0.1:1/v1", true);
         check("http://[::1]:1/v1", true);
         check("http://localhost:1", true);

@@ -1,6 +1,8 @@
 //! One request and the head of its answer.
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
+};
 use reqwest::{Client, Response, StatusCode, Url};
 use tokio::time::{Instant, timeout_at};
 
@@ -8,6 +10,7 @@ use super::body::{Body, whole_seconds};
 use super::client::told;
 use super::complaint::{Complaint, harmless};
 use super::fault::Fault;
+use super::record::Tape;
 use super::{Limits, Timeouts};
 use crate::provider::Scrubber;
 
@@ -26,6 +29,7 @@ pub(super) struct Exchange<'a> {
     pub(super) timeouts: Timeouts,
     pub(super) limits: Limits,
     pub(super) scrubber: &'a Scrubber,
+    pub(super) tape: Tape,
 }
 
 /// An answer with status 200 to 299.
@@ -78,8 +82,9 @@ impl Exchange<'_> {
     }
 
     fn follow(&self, from: &Url, response: &Response) -> Result<Url, Fault> {
-        let refuse = |cause: String| {
-            Fault::Malformed { cause: harmless(&cause, self.scrubber), again: false }
+        let refuse = |cause: String| Fault::Malformed {
+            cause: harmless(&cause, self.scrubber),
+            again: false,
         };
         let status = response.status().as_u16();
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -108,7 +113,9 @@ impl Exchange<'_> {
     }
 
     fn accept(&self, response: Response, began: Instant) -> Result<Answer, Fault> {
-        let text = |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let text = |name| {
+            response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
+        };
         // Nothing was asked for but the plain bytes, and nothing else is unpacked: no bombs.
         if let Some(coding) = text(CONTENT_ENCODING)
             && !coding.trim().eq_ignore_ascii_case("identity")
@@ -117,12 +124,13 @@ impl Exchange<'_> {
             return Err(Fault::Malformed { cause: harmless(&cause, self.scrubber), again: false });
         }
         let media_type = text(CONTENT_TYPE).unwrap_or_default();
-        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let media_type =
+            media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         Ok(Answer { body: self.body(response, began), media_type })
     }
 
     fn body(&self, response: Response, began: Instant) -> Body {
-        Body::new(response, self.timeouts, self.limits, began)
+        Body::new(response, self.timeouts, self.limits, self.tape.clone(), began)
     }
 }
 

@@ -44,7 +44,10 @@ mod tests {
                 merge(&mut fields, key, value.clone());
             }
         }
-        assert_eq!(Value::Object(fields), json!({"s": "ab", "l": [1, 2], "o": {"t": "xy", "u": 1}, "n": 2}));
+        assert_eq!(
+            Value::Object(fields),
+            json!({"s": "ab", "l": [1, 2], "o": {"t": "xy", "u": 1}, "n": 2})
+        );
     }
 
     #[test]

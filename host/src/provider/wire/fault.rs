@@ -71,7 +71,9 @@ impl Fault {
             Self::ContextTooLong { .. } => "too long".into(),
             Self::Cut { .. } => "the reply broke off".into(),
             Self::Malformed { .. } => "the reply was not whole".into(),
-            Self::Silent { seconds } | Self::Overdue { seconds } => format!("no answer within {seconds} s"),
+            Self::Silent { seconds } | Self::Overdue { seconds } => {
+                format!("no answer within {seconds} s")
+            }
         }
     }
 
@@ -89,7 +91,9 @@ impl Fault {
             },
             Self::Cut { cause } => ProviderError::Cut { cause },
             Self::Malformed { cause, .. } => ProviderError::Malformed { cause },
-            Self::Silent { seconds } | Self::Overdue { seconds } => ProviderError::TimedOut { seconds },
+            Self::Silent { seconds } | Self::Overdue { seconds } => {
+                ProviderError::TimedOut { seconds }
+            }
         }
     }
 }

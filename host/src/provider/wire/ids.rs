@@ -7,22 +7,26 @@ use crate::model::Message;
 /// Gives a new id to each of `ids` that is empty, or that a call of the conversation or an earlier
 /// one of `ids` has already. New ids are `call00001` and so on: nine letters and digits, the
 /// strictest form that any service demands.
-pub(in crate::provider) fn unique_ids<'i>(ids: impl Iterator<Item = &'i mut String>, conversation: &[Message]) {
+pub(in crate::provider) fn unique_ids<'i>(
+    ids: impl Iterator<Item = &'i mut String>,
+    conversation: &[Message],
+) {
     let mut ids = ids.peekable();
     if ids.peek().is_none() {
         return;
     }
-    let mut taken: HashSet<String> = conversation
+    let earlier: HashSet<&str> = conversation
         .iter()
-        .flat_map(|message| message.tool_calls.iter().map(|call| call.id.clone()))
+        .flat_map(|message| message.tool_calls.iter().map(|call| call.id.as_str()))
         .collect();
-    let mut number = taken.len();
+    let mut fresh: HashSet<String> = HashSet::new();
+    let mut number = earlier.len();
     for id in ids {
-        while id.is_empty() || taken.contains(id.as_str()) {
+        while id.is_empty() || earlier.contains(id.as_str()) || fresh.contains(id.as_str()) {
             number += 1;
             *id = format!("call{number:05}");
         }
-        taken.insert(id.clone());
+        fresh.insert(id.clone());
     }
 }
 

@@ -56,7 +56,8 @@ mod tests {
             let mut decoder = LineDecoder::new(100);
             decoder.feed(&input[..at]).unwrap();
             decoder.feed(&input[at..]).unwrap();
-            let mut lines: Vec<String> = std::iter::from_fn(|| decoder.pop()).map(|event| event.data).collect();
+            let mut lines: Vec<String> =
+                std::iter::from_fn(|| decoder.pop()).map(|event| event.data).collect();
             lines.extend(decoder.last().map(|event| event.data));
             assert_eq!(lines, ["{\"a\":\"目\"}", "{\"b\":2}", "{\"c\":3}"], "split at {at}");
         }

@@ -113,7 +113,12 @@ mod tests {
     };
 
     fn busy(asked: Option<u64>) -> Fault {
-        Fault::Refused { status: 503, body: String::new(), asked: asked.map(Duration::from_secs), again: true }
+        Fault::Refused {
+            status: 503,
+            body: String::new(),
+            asked: asked.map(Duration::from_secs),
+            again: true,
+        }
     }
 
     fn plan(policy: &RetryPolicy, fault: &Fault, chance: f64) -> (Vec<u128>, Next) {

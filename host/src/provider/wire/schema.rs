@@ -23,9 +23,10 @@ pub(in crate::provider) fn wire_schema(schema: &Value) -> Value {
 fn wire_keyword(key: &str, value: &Value) -> Value {
     match (key, value) {
         // Names to schemas: the names are the tool's own.
-        ("properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas", Value::Object(named)) => {
-            named.iter().map(|(name, schema)| (name.clone(), wire_schema(schema))).collect()
-        }
+        (
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+            Value::Object(named),
+        ) => named.iter().map(|(name, schema)| (name.clone(), wire_schema(schema))).collect(),
         // Data, not schemas.
         ("enum" | "const" | "default" | "examples" | "required", _) => value.clone(),
         _ => wire_schema(value),
@@ -80,7 +81,10 @@ mod tests {
         let check = |arguments: &str, want: &str| {
             let call = ToolCall { id: "c".into(), name: "t".into(), arguments: arguments.into() };
             assert_eq!(wire_arguments_text(&call), want);
-            assert_eq!(Value::Object(wire_arguments(&call)), serde_json::from_str::<Value>(want).unwrap());
+            assert_eq!(
+                Value::Object(wire_arguments(&call)),
+                serde_json::from_str::<Value>(want).unwrap()
+            );
         };
         check(r#"{"a": 1}"#, r#"{"a": 1}"#);
         check("", "{}");

@@ -11,6 +11,7 @@ use super::client;
 use super::dialect::{Dialect, Draft};
 use super::exchange::Exchange;
 use super::fault::Fault;
+use super::record::{Exchanged, Tape};
 use super::retry::{Attempts, Next, chance};
 use super::{Endpoint, ServiceSettings, answer};
 use crate::provider::{Delta, Events, ProviderError, Reply, Request, Scrubber, Secret};
@@ -49,11 +50,13 @@ impl Service {
             setting,
             cause,
         };
-        let endpoint = Endpoint::parse(&settings.base_url).map_err(|cause| wrong("base_url", cause))?;
+        let endpoint =
+            Endpoint::parse(&settings.base_url).map_err(|cause| wrong("base_url", cause))?;
         if let Some(field) = reserved.iter().find(|field| settings.body.contains_key(**field)) {
             return Err(wrong("body", format!("the field `{field}` is written by the adapter")));
         }
-        let headers = headers(&settings, key_header, fixed).map_err(|cause| wrong("headers", cause))?;
+        let headers =
+            headers(&settings, key_header, fixed).map_err(|cause| wrong("headers", cause))?;
         let secret_values = settings.headers.iter().map(|(_, value)| value.as_str());
         let scrubber = Scrubber::new(settings.key.iter().map(Secret::expose).chain(secret_values));
         Ok(Self { settings, endpoint, headers, scrubber, client: OnceLock::new() })
@@ -83,11 +86,17 @@ impl Service {
         }
     }
 
-    async fn ask(&self, dialect: &dyn Dialect, request: Request<'_>, show: Events<'_>) -> Result<Reply, ProviderError> {
+    async fn ask(
+        &self,
+        dialect: &dyn Dialect,
+        request: Request<'_>,
+        show: Events<'_>,
+    ) -> Result<Reply, ProviderError> {
         let mut body = dialect.body(&request);
         let mut attempts = Attempts::new(&self.settings.retry);
         loop {
-            let fault = match self.attempt(dialect, &body, show).await {
+            let number = attempts.made() + 1;
+            let fault = match self.recorded(number, dialect, &request, &body, show).await {
                 Ok(draft) => return Ok(draft.into_reply(&self.settings.name, request.messages)),
                 Err(fault) => fault,
             };
@@ -100,12 +109,14 @@ impl Service {
             match attempts.failed(&fault, chance()) {
                 Next::After(wait) => {
                     let after_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    let attempt = attempts.made() + 1;
+                    let attempt = number + 1;
                     show(Delta::Retry { attempt, after_ms, why: &fault.gist() });
                     sleep(wait).await;
                 }
                 Next::AskedTooLong(wait) => {
-                    return Err(ProviderError::RateLimited { seconds: super::body::whole_seconds(wait) });
+                    return Err(ProviderError::RateLimited {
+                        seconds: super::body::whole_seconds(wait),
+                    });
                 }
                 Next::GiveUp => {
                     let url = self.endpoint.shown();
@@ -115,7 +126,38 @@ impl Service {
         }
     }
 
-    async fn attempt(&self, dialect: &dyn Dialect, body: &[u8], show: Events<'_>) -> Result<Draft, Fault> {
+    /// One request, of which the recorder is told if there is one.
+    async fn recorded(
+        &self,
+        number: u32,
+        dialect: &dyn Dialect,
+        request: &Request<'_>,
+        body: &[u8],
+        show: Events<'_>,
+    ) -> Result<Draft, Fault> {
+        let tape = Tape::new(self.settings.recorder.is_some());
+        let end = self.attempt(dialect, request, body, show, tape.clone()).await;
+        if let Some(recorder) = &self.settings.recorder {
+            recorder(&Exchanged {
+                provider: &self.settings.name,
+                model: &self.settings.model,
+                attempt: number,
+                request: &self.scrubber.scrub(&String::from_utf8_lossy(body)),
+                response: &tape.text(&self.scrubber),
+                fault: end.as_ref().err().map(Fault::gist).as_deref(),
+            });
+        }
+        end
+    }
+
+    async fn attempt(
+        &self,
+        dialect: &dyn Dialect,
+        request: &Request<'_>,
+        body: &[u8],
+        show: Events<'_>,
+        tape: Tape,
+    ) -> Result<Draft, Fault> {
         let exchange = Exchange {
             client: self.client()?,
             url: self.endpoint.join(dialect.path()),
@@ -123,10 +165,19 @@ impl Service {
             timeouts: self.settings.timeouts,
             limits: self.settings.limits,
             scrubber: &self.scrubber,
+            tape,
         };
         let answer = exchange.post(body).await?;
         let line_cap = self.settings.limits.line;
-        answer::read(answer, dialect.framing(), line_cap, dialect.assembler(), show, &self.scrubber).await
+        answer::read(
+            answer,
+            dialect.framing(),
+            line_cap,
+            dialect.assembler(request),
+            show,
+            &self.scrubber,
+        )
+        .await
     }
 
     fn client(&self) -> Result<&Client, Fault> {
@@ -142,7 +193,10 @@ impl Service {
 /// Neither key nor headers.
 impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service").field("settings", &self.settings).field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("Service")
+            .field("settings", &self.settings)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
     }
 }
 
@@ -158,12 +212,15 @@ fn headers(
     }
     if let Some(key) = &settings.key {
         let text = format!("{}{}", key_header.prefix, key.expose());
-        let mut value = HeaderValue::try_from(text).map_err(|_| "the key cannot be sent".to_owned())?;
+        let mut value =
+            HeaderValue::try_from(text).map_err(|_| "the key cannot be sent".to_owned())?;
         value.set_sensitive(true);
         headers.insert(HeaderName::from_static(key_header.name), value);
     }
     for (name, value) in &settings.headers {
-        let bad = |what: &str| format!("the {what} of header `{}` cannot be sent", crate::text::escape_line(name));
+        let bad = |what: &str| {
+            format!("the {what} of header `{}` cannot be sent", crate::text::escape_line(name))
+        };
         let name = HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
         if matches!(name.as_str(), "host" | "content-length" | "transfer-encoding" | "connection") {
             return Err(format!("`{name}` belongs to the connection and cannot be set"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::RetryPolicy;
+use super::{Recorder, RetryPolicy};
 use crate::provider::Secret;
 
 /// The settings of one service and model. [`ServiceSettings::new`] fills in the rest.
@@ -34,10 +34,16 @@ pub struct ServiceSettings {
     pub retry: RetryPolicy,
     pub timeouts: Timeouts,
     pub limits: Limits,
+    /// Told of every exchange, for a log of whole requests.
+    pub recorder: Option<Recorder>,
 }
 
 impl ServiceSettings {
-    pub fn new(name: impl Into<String>, model: impl Into<String>, base_url: impl Into<String>) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        model: impl Into<String>,
+        base_url: impl Into<String>,
+    ) -> Self {
         Self {
             name: name.into(),
             model: model.into(),
@@ -52,6 +58,7 @@ impl ServiceSettings {
             retry: RetryPolicy::default(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),
+            recorder: None,
         }
     }
 }

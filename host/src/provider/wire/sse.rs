@@ -84,7 +84,9 @@ impl SseDecoder {
         } else {
             let colon = line.iter().position(|&byte| byte == b':');
             let (field, value) = match colon {
-                Some(at) => (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..])),
+                Some(at) => {
+                    (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..]))
+                }
                 None => (line, &[][..]),
             };
             match field {

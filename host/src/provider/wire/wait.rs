@@ -64,14 +64,12 @@ pub(super) fn sentence(text: &str) -> Option<Duration> {
 /// Seconds since 1970 of an HTTP date in any of its three forms (RFC 9110, section 5.6.7).
 fn http_date(text: &str) -> Option<u64> {
     let fields: Vec<&str> = text.split([' ', ',', '-']).filter(|field| !field.is_empty()).collect();
-    let (day, month, year, time) = match fields[..] {
-        // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-        [_, day, month, year, time, "GMT"] => (day, month, year, time),
-        // Sun Nov  6 08:49:37 1994
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
+    // Sun, 06 Nov 1994 08:49:37 GMT; Sunday, 06-Nov-94 08:49:37 GMT; Sun Nov  6 08:49:37 1994
+    let ([_, day, month, year, time, "GMT"] | [_, month, day, time, year]) = fields[..] else {
+        return None;
     };
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let months =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let month = months.iter().position(|name| *name == month)? as u64 + 1;
     let day: u64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
     let mut full: u64 = year.parse().ok().filter(|year| *year < 10_000)?;
@@ -89,7 +87,8 @@ fn http_date(text: &str) -> Option<u64> {
 /// Days from 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap
 /// day is the last of its year.
 fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
+    let (year, month) =
+        if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
     let before_month = (153 * month + 2) / 5;
     let days = 365 * year + year / 4 - year / 100 + year / 400 + before_month + day - 1;
     days.checked_sub(719_468)

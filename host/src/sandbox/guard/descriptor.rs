@@ -2,11 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use wasmtime::component::Resource;
-use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     self, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCode, Filesize, MetadataHashValue, NewTimestamp, OpenFlags,
@@ -17,10 +15,11 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use crate::text::escape_line;
 
-use super::directory::{DirStream, kind_of};
-use super::place::{MAX_LINKS, Place, Target, Trouble};
+use super::directory::DirStream;
+use super::metadata::{file_times, identity, stat_of};
+use super::place::{Place, Target, Trouble};
 use super::stream::{Reader, Writer, read_at, write_all_at};
-use super::{DirNode, FileNode, GuardView, Node, Refusal, open};
+use super::{DirNode, FileNode, GuardView, Node, Refusal};
 
 impl GuardView<'_> {
     // The generated interface names the descriptor type of another implementation. A resource is
@@ -69,32 +68,6 @@ impl GuardView<'_> {
         result.map_err(|trouble| self.fail(trouble))
     }
 
-    /// The metadata of `path`, following a link at its end when asked to.
-    fn look(&mut self, from: &DirNode, path: &str, follow: bool) -> Result<Looked, Trouble> {
-        let (mut from, mut path) = (from.clone(), path.to_owned());
-        for _ in 0..MAX_LINKS {
-            let place = match self.guard.locate(&from, &path)? {
-                Target::Directory(node) => {
-                    self.guard.may_read(node.root, &node.path)?;
-                    return Ok(Looked { metadata: node.dir.dir_metadata()? });
-                }
-                Target::Entry(place) => place,
-            };
-            self.guard.may_read(place.root, &place.path)?;
-            let metadata = place.parent.symlink_metadata(&place.name)?;
-            if metadata.is_symlink() && (follow || place.must_be_dir) {
-                path = self.guard.link_target(&place)?;
-                from = self.guard.root_node(place.root);
-                continue;
-            }
-            if place.must_be_dir && !metadata.is_dir() {
-                return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
-            }
-            return Ok(Looked { metadata });
-        }
-        Err(open::loop_error().into())
-    }
-
     fn set_times_of(&self, place: &Place, times: std::fs::FileTimes) -> Result<(), Trouble> {
         self.guard.may_write(place)?;
         let mut options = cap_std::fs::OpenOptions::new();
@@ -108,11 +81,6 @@ impl GuardView<'_> {
         file.set_times(times)?;
         Ok(())
     }
-}
-
-/// What `stat` is answered from.
-struct Looked {
-    metadata: cap_std::fs::Metadata,
 }
 
 impl preopens::Host for GuardView<'_> {
@@ -298,9 +266,9 @@ impl types::HostDescriptor for GuardView<'_> {
         path: String,
     ) -> FsResult<DescriptorStat> {
         let dir = self.dir(&fd)?;
-        let looked = self.look(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW));
+        let looked = self.guard.look(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW));
         let looked = self.checked(looked)?;
-        Ok(stat_of(&looked.metadata))
+        Ok(stat_of(&looked))
     }
 
     async fn set_times_at(
@@ -412,8 +380,8 @@ impl types::HostDescriptor for GuardView<'_> {
         use cap_fs_ext::MetadataExt;
 
         let dir = self.dir(&fd)?;
-        let looked = self.look(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW));
-        let metadata = self.checked(looked)?.metadata;
+        let looked = self.guard.look(&dir, &path, flags.contains(PathFlags::SYMLINK_FOLLOW));
+        let metadata = self.checked(looked)?;
         Ok(MetadataHashValue { lower: metadata.ino(), upper: metadata.dev() })
     }
 
@@ -465,56 +433,4 @@ impl GuardView<'_> {
 
 fn when(holds: bool, flag: DescriptorFlags) -> DescriptorFlags {
     if holds { flag } else { DescriptorFlags::empty() }
-}
-
-/// Device and inode.
-fn identity(node: &Node) -> io::Result<(u64, u64)> {
-    use cap_fs_ext::MetadataExt;
-
-    let metadata = match node {
-        Node::File(file) => cap_std::fs::Metadata::from_file(&file.file)?,
-        Node::Dir(dir) => dir.dir.dir_metadata()?,
-    };
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-fn stat_of(metadata: &cap_std::fs::Metadata) -> DescriptorStat {
-    use cap_fs_ext::MetadataExt;
-
-    let time = |time: io::Result<cap_std::time::SystemTime>| {
-        time.ok().and_then(|time| datetime(time.into_std()))
-    };
-    DescriptorStat {
-        type_: kind_of(metadata.file_type()),
-        link_count: metadata.nlink(),
-        size: metadata.len(),
-        data_access_timestamp: time(metadata.accessed()),
-        data_modification_timestamp: time(metadata.modified()),
-        status_change_timestamp: time(metadata.created()),
-    }
-}
-
-/// WASI's time begins in 1970; what is earlier has no time there.
-fn datetime(time: SystemTime) -> Option<Datetime> {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    Some(Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() })
-}
-
-fn file_times(accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<std::fs::FileTimes> {
-    let time = |new: NewTimestamp| match new {
-        NewTimestamp::NoChange => Ok(None),
-        NewTimestamp::Now => Ok(Some(SystemTime::now())),
-        NewTimestamp::Timestamp(at) => SystemTime::UNIX_EPOCH
-            .checked_add(Duration::new(at.seconds, at.nanoseconds.min(999_999_999)))
-            .map(Some)
-            .ok_or(FsError::from(ErrorCode::Invalid)),
-    };
-    let mut times = std::fs::FileTimes::new();
-    if let Some(accessed) = time(accessed)? {
-        times = times.set_accessed(accessed);
-    }
-    if let Some(modified) = time(modified)? {
-        times = times.set_modified(modified);
-    }
-    Ok(times)
 }

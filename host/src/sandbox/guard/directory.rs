@@ -15,19 +15,15 @@ impl DirStream {
         Ok(Self { entries: dir.entries()? })
     }
 
-    /// The next entry. A name that is not UTF-8 is given with its odd bytes escaped as `\xff` and
-    /// with an unknown type: it can be shown, and nothing can be opened by it.
+    /// The next entry. A name that is not UTF-8 is given with its odd bytes escaped as `\xff`, by
+    /// which it can be opened again.
     pub(super) fn next(&mut self) -> io::Result<Option<DirectoryEntry>> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
         let entry = entry?;
-        Ok(Some(match entry.file_name().into_string() {
-            Ok(name) => {
-                // The kind comes with the name on most file systems, without another look.
-                let type_ = entry.file_type().map_or(DescriptorType::Unknown, kind_of);
-                DirectoryEntry { type_, name }
-            }
-            Err(raw) => DirectoryEntry { type_: DescriptorType::Unknown, name: escape_bytes(&raw) },
-        }))
+        // The kind comes with the name on most file systems, without another look.
+        let type_ = entry.file_type().map_or(DescriptorType::Unknown, kind_of);
+        let name = entry.file_name().into_string().unwrap_or_else(|raw| escape_bytes(&raw));
+        Ok(Some(DirectoryEntry { type_, name }))
     }
 }
 

@@ -7,21 +7,30 @@
 
 mod descriptor;
 mod directory;
+mod metadata;
 mod open;
 mod place;
 mod record;
 mod refusal;
 mod rename;
+mod seen;
 mod stream;
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
 use wasmtime::component::{HasData, ResourceTable};
 
-pub use record::Record;
-pub use refusal::{Ruling, Refusal};
+use crate::text::escape_line;
+
+use place::Place;
+pub(super) use record::Record;
+pub(super) use refusal::{Refusal, Ruling};
+pub use seen::Seen;
+use seen::Stamp;
 
 /// A directory that a guest is given.
 #[derive(Debug)]
@@ -59,18 +68,30 @@ pub struct Rules {
     pub max_open: usize,
     /// The process's file mode mask, applied to the files that guests create.
     pub umask: u32,
+    /// Files that look like secrets and may be read all the same; `*` is all of them.
+    pub secret_files: Vec<String>,
+    /// What the session has read so far.
+    pub seen: Arc<Seen>,
 }
 
 impl Rules {
     /// No directory at all.
     pub fn nothing() -> Self {
-        Self { roots: Vec::new(), off_limits: Vec::new(), quota: 0, max_open: 16, umask: 0o022 }
+        Self {
+            roots: Vec::new(),
+            off_limits: Vec::new(),
+            quota: 0,
+            max_open: 16,
+            umask: 0o022,
+            secret_files: Vec::new(),
+            seen: Arc::default(),
+        }
     }
 }
 
 /// The guard of one call.
 #[derive(Debug)]
-pub struct Guard {
+pub(super) struct Guard {
     rules: Arc<Rules>,
     /// Whether the call may change nothing, whatever its roots allow.
     read_only: bool,
@@ -79,6 +100,10 @@ pub struct Guard {
     open: usize,
     /// Files that this call made and that still bear the name they were made under.
     fresh: Vec<Fresh>,
+    /// Files that this call read, as they were then.
+    read: Vec<(String, Stamp)>,
+    /// Files that this call changed: from then on it knows them.
+    changed: BTreeMap<String, (Arc<Dir>, OsString)>,
 }
 
 /// A file made by this call, private until it is finished.
@@ -87,18 +112,27 @@ struct Fresh {
     root: usize,
     path: String,
     parent: Arc<Dir>,
-    name: String,
+    name: OsString,
 }
 
 impl Guard {
-    pub fn new(rules: Arc<Rules>, read_only: bool) -> Self {
+    pub(super) fn new(rules: Arc<Rules>, read_only: bool) -> Self {
         let meter = Arc::new(stream::Meter::new(rules.quota));
-        Self { rules, read_only, record: Record::default(), meter, open: 0, fresh: Vec::new() }
+        Self {
+            rules,
+            read_only,
+            record: Record::default(),
+            meter,
+            open: 0,
+            fresh: Vec::new(),
+            read: Vec::new(),
+            changed: BTreeMap::new(),
+        }
     }
 
     /// Ends the call. Files that it made become readable as the process's mask allows; where the
     /// call `died`, those that look like temporaries are removed instead.
-    pub fn finish(mut self, died: bool) -> Record {
+    pub(super) fn finish(mut self, died: bool) -> Record {
         for fresh in std::mem::take(&mut self.fresh) {
             if died && is_temporary(&fresh.name) {
                 if fresh.parent.remove_file(&fresh.name).is_ok() {
@@ -109,10 +143,40 @@ impl Guard {
                 let _ = open::widen(&fresh.parent, &fresh.name, 0o666 & !self.rules.umask);
             }
         }
+        self.learn();
         if self.meter.exhausted() {
             self.record.refuse(&Refusal::Quota { limit: self.rules.quota });
         }
         self.record
+    }
+
+    /// Refuses to change a file that somebody else has changed since this session read it.
+    fn expect_unchanged(&self, place: &Place, now: &cap_std::fs::Metadata) -> Result<(), Refusal> {
+        let label = self.rules.roots[place.root].label(&place.path);
+        let known = self.changed.contains_key(&label) || !now.is_file();
+        if !known && self.rules.seen.changed(&label, Stamp::of(now)) {
+            return Err(Refusal::Stale { path: escape_line(&label) });
+        }
+        Ok(())
+    }
+
+    /// Notes that this call has changed the file at `place`.
+    fn changing(&mut self, place: &Place) {
+        let label = self.rules.roots[place.root].label(&place.path);
+        self.changed.insert(label, (Arc::clone(&place.parent), place.name.clone()));
+    }
+
+    /// Hands what the call has seen to the session: files read, as they were when opened, and
+    /// files changed, as they are now.
+    fn learn(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        let read = std::mem::take(&mut self.read);
+        let read = read.into_iter().filter(|(path, _)| !changed.contains_key(path));
+        let read: Vec<_> = read.map(|(path, stamp)| (path, Some(stamp))).collect();
+        let changed = changed.into_iter().map(|(path, (parent, name))| {
+            (path, parent.symlink_metadata(&name).ok().as_ref().map(Stamp::of))
+        });
+        self.rules.seen.learn(read.into_iter().chain(changed));
     }
 
     fn refuse(&mut self, refusal: Refusal) -> wasmtime_wasi::p2::FsError {
@@ -122,13 +186,14 @@ impl Guard {
 }
 
 /// The names that atomic replacement uses, ours and what editors do: hidden, ending in `.tmp`.
-fn is_temporary(name: &str) -> bool {
+fn is_temporary(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
     name.starts_with('.') && name.ends_with(".tmp")
 }
 
 /// Binds the guard to the linker; see [`HasData`].
 #[derive(Debug)]
-pub struct Guarded;
+pub(super) struct Guarded;
 
 impl HasData for Guarded {
     type Data<'a> = GuardView<'a>;
@@ -136,7 +201,7 @@ impl HasData for Guarded {
 
 /// The guard together with the table in which its descriptors live.
 #[derive(Debug)]
-pub struct GuardView<'a> {
+pub(super) struct GuardView<'a> {
     pub guard: &'a mut Guard,
     pub table: &'a mut ResourceTable,
 }
@@ -160,8 +225,6 @@ struct DirNode {
 #[derive(Debug, Clone)]
 struct FileNode {
     file: Arc<std::fs::File>,
-    root: usize,
-    path: String,
     read: bool,
     write: bool,
 }

@@ -1,15 +1,17 @@
 //! Opening: judged before anything is created or cut, never blocking, regular files only.
 
+use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsMaybeDirExt};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, OpenFlags};
 
 use crate::text::escape_line;
 
 use super::place::{MAX_LINKS, Place, Target, Trouble, explain, join};
+use super::seen::Stamp;
 use super::{DirNode, FileNode, Fresh, Guard, Node, Refusal};
 
 impl Guard {
@@ -96,7 +98,12 @@ impl Guard {
             if create {
                 return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
             }
-            let dir = place.parent.open_dir_nofollow(&place.name).map_err(|error| explain(error, &place.path))?;
+            let dir = match place.parent.open_dir_nofollow(&place.name) {
+                Ok(dir) => dir,
+                // A link is no directory either; told apart, so that it can be followed.
+                Err(_) if place.is_link() => return Err(loop_error().into()),
+                Err(error) => return Err(explain(error, &place.path)),
+            };
             self.open += 1;
             return Ok(Node::Dir(DirNode { dir: Arc::new(dir), root: place.root, path: place.path.clone() }));
         }
@@ -113,7 +120,8 @@ impl Guard {
         truncate: bool,
         access: DescriptorFlags,
     ) -> Result<Node, Trouble> {
-        let kind = file.metadata()?.file_type();
+        let metadata = Metadata::from_file(&file)?;
+        let kind = metadata.file_type();
         let label = self.rules.roots[place.root].label(&place.path);
         if kind.is_dir() {
             if truncate || access.contains(DescriptorFlags::WRITE) {
@@ -126,6 +134,17 @@ impl Guard {
         if !kind.is_file() {
             return Err(Refusal::NotRegular { path: escape_line(&label), kind: name_of(kind) }.into());
         }
+        let read = access.contains(DescriptorFlags::READ);
+        let write = access.contains(DescriptorFlags::WRITE);
+        if read && !created {
+            self.may_show(place)?;
+        }
+        if !created && (truncate || write) {
+            self.expect_unchanged(place, &metadata)?;
+        }
+        if created || truncate || write {
+            self.changing(place);
+        }
         if created {
             self.record.create(&label);
             self.fresh.push(Fresh {
@@ -137,20 +156,18 @@ impl Guard {
         } else if truncate {
             self.record.write(&label);
             file.set_len(0)?;
-        } else if access.contains(DescriptorFlags::WRITE) {
+        } else if write {
             self.record.write(&label);
         }
-        let read = access.contains(DescriptorFlags::READ);
         if read && !created {
             self.record.read(&label);
+            self.read.push((label, Stamp::of(&metadata)));
         }
         self.open += 1;
         Ok(Node::File(FileNode {
             file: Arc::new(file),
-            root: place.root,
-            path: place.path.clone(),
             read,
-            write: access.contains(DescriptorFlags::WRITE),
+            write,
         }))
     }
 }
@@ -182,7 +199,7 @@ fn open_file(place: &Place, create: bool, only_new: bool, write: bool) -> io::Re
 
 /// Gives the regular file `name` the permission bits `mode`.
 #[cfg(unix)]
-pub(super) fn widen(parent: &Dir, name: &str, mode: u32) -> io::Result<()> {
+pub(super) fn widen(parent: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     let mut options = OpenOptions::new();
@@ -193,7 +210,7 @@ pub(super) fn widen(parent: &Dir, name: &str, mode: u32) -> io::Result<()> {
 
 /// Gives the file `name` to the owner `uid` and group `gid`, as far as this process may.
 #[cfg(unix)]
-pub(super) fn hand_over(parent: &Dir, name: &str, uid: u32, gid: u32) -> io::Result<()> {
+pub(super) fn hand_over(parent: &Dir, name: &OsStr, uid: u32, gid: u32) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
 
     let mut options = OpenOptions::new();
@@ -208,7 +225,7 @@ pub(super) fn hand_over(parent: &Dir, name: &str, uid: u32, gid: u32) -> io::Res
 }
 
 #[cfg(not(unix))]
-pub(super) fn widen(_parent: &Dir, _name: &str, _mode: u32) -> io::Result<()> {
+pub(super) fn widen(_parent: &Dir, _name: &OsStr, _mode: u32) -> io::Result<()> {
     Ok(())
 }
 
@@ -229,8 +246,8 @@ pub(super) fn loop_error() -> io::Error {
 }
 
 #[cfg(unix)]
-fn name_of(kind: std::fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
+fn name_of(kind: cap_std::fs::FileType) -> &'static str {
+    use cap_std::fs::FileTypeExt;
 
     if kind.is_fifo() {
         "a FIFO"
@@ -246,6 +263,6 @@ fn name_of(kind: std::fs::FileType) -> &'static str {
 }
 
 #[cfg(not(unix))]
-fn name_of(_kind: std::fs::FileType) -> &'static str {
+fn name_of(_kind: cap_std::fs::FileType) -> &'static str {
     "something else"
 }

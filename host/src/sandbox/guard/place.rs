@@ -1,12 +1,13 @@
 //! From a guest's path to a handle of the parent directory and one name in it.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
-use crate::policy::{holds_protected, protected};
+use crate::policy::{holds_protected, looks_secret, protected};
 use crate::text::escape_line;
 
 use super::{DirNode, Guard, Refusal, Root};
@@ -28,9 +29,15 @@ pub(super) struct Place {
     pub root: usize,
     /// Where the entry really is, relative to the root.
     pub path: String,
-    pub name: String,
+    pub name: OsString,
     /// The path ended in a slash, so only a directory will do.
     pub must_be_dir: bool,
+}
+
+impl Place {
+    pub(super) fn is_link(&self) -> bool {
+        self.parent.symlink_metadata(&self.name).is_ok_and(|metadata| metadata.is_symlink())
+    }
 }
 
 /// What went wrong on the way: ours to explain, or the system's.
@@ -73,18 +80,19 @@ impl Guard {
         }
         let parent = if above.is_empty() { from.clone() } else { self.enter(from, above)? };
         let path = join(&parent.path, name);
-        Ok(Target::Entry(Place {
-            parent: parent.dir,
-            root: parent.root,
-            path,
-            name: name.to_owned(),
-            must_be_dir,
-        }))
+        let name = raw_name(&parent.dir, name);
+        Ok(Target::Entry(Place { parent: parent.dir, root: parent.root, path, name, must_be_dir }))
     }
 
     /// Opens the directory `path` below `from` and finds out where it really is.
     pub(super) fn enter(&self, from: &DirNode, path: &str) -> Result<DirNode, Trouble> {
-        let dir = from.dir.open_dir(path).map_err(|error| explain(error, path))?;
+        let dir = match from.dir.open_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.contains("\\x") => {
+                from.dir.open_dir(unescape(path).ok_or(error)?)
+            }
+            opened => opened,
+        };
+        let dir = dir.map_err(|error| explain(error, path))?;
         let root = &self.rules.roots[from.root];
         let real = real_path(&dir, root, &from.path, path)?;
         Ok(DirNode { dir: Arc::new(dir), root: from.root, path: real })
@@ -103,6 +111,16 @@ impl Guard {
         Ok(())
     }
 
+    /// Whether the content of a file may be given to the guest.
+    pub(super) fn may_show(&self, place: &Place) -> Result<(), Refusal> {
+        let label = self.rules.roots[place.root].label(&place.path);
+        let granted = |granted: &String| granted == "*" || *granted == label;
+        if looks_secret(&label) && !self.rules.secret_files.iter().any(granted) {
+            return Err(Refusal::Secret { path: escape_line(&label) });
+        }
+        Ok(())
+    }
+
     /// Whether the entry may be made, changed or removed.
     ///
     /// The parent is asked once more where it is: somebody may have moved it since the guest
@@ -117,7 +135,7 @@ impl Guard {
         let now = match place.path.rsplit_once('/') {
             // Directly in the root, which is pinned by its handle and has no other place.
             None => place.path.clone(),
-            Some((above, _)) => join(&real_path(&place.parent, root, "", above)?, &place.name),
+            Some((above, _)) => join(&real_path(&place.parent, root, "", above)?, last(&place.path)),
         };
         // Judged with the root's own name in front: a granted folder may itself be `.git`.
         for path in [&place.path, &now] {
@@ -138,6 +156,53 @@ impl Guard {
         }
         Ok(())
     }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The name as the file system has it. A listing gives a name that is not UTF-8 with its odd
+/// bytes as `\xff`; such a name stands for that file, unless one is really called so.
+fn raw_name(parent: &Dir, name: &str) -> OsString {
+    if name.contains("\\x")
+        && let Some(raw) = unescape(name)
+        && parent.symlink_metadata(name).is_err()
+        && parent.symlink_metadata(&raw).is_ok()
+    {
+        return raw;
+    }
+    name.into()
+}
+
+/// The bytes behind the escapes of a listing, where there are any.
+#[cfg(unix)]
+fn unescape(text: &str) -> Option<OsString> {
+    use std::os::unix::ffi::OsStringExt;
+
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\\x") {
+        bytes.extend_from_slice(before.as_bytes());
+        let code = after.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code {
+            Some(code) if code >= 0x80 => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.extend_from_slice(b"\\x");
+                rest = after;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    std::str::from_utf8(&bytes).is_err().then(|| OsString::from_vec(bytes))
+}
+
+#[cfg(not(unix))]
+fn unescape(_text: &str) -> Option<OsString> {
+    None
 }
 
 pub(super) fn join(above: &str, name: &str) -> String {
@@ -184,7 +249,6 @@ fn utf8(path: &Path) -> Option<String> {
 /// The path of an open handle as the kernel knows it.
 #[cfg(target_os = "linux")]
 fn handle_path(dir: &Dir) -> Option<PathBuf> {
-    use std::ffi::OsString;
     use std::os::fd::{AsFd, AsRawFd};
     use std::os::unix::ffi::OsStringExt;
 
@@ -202,7 +266,6 @@ fn handle_path(dir: &Dir) -> Option<PathBuf> {
 
 #[cfg(target_vendor = "apple")]
 fn handle_path(dir: &Dir) -> Option<PathBuf> {
-    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     let path = rustix::fs::getpath(dir).ok()?;

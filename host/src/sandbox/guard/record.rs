@@ -12,7 +12,7 @@ const CAP: usize = 200;
 
 /// Paths stand in the order of first touch, each once.
 #[derive(Debug, Default)]
-pub struct Record {
+pub(crate) struct Record {
     seen: HashSet<(bool, String)>,
     pub reads: Vec<String>,
     pub writes: Vec<String>,

@@ -7,7 +7,7 @@ use crate::model::FailureCode;
 
 /// One refusal. The texts name the path as the user knows it, escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     #[error("`{path}` leads outside the directories that this tool may use; name a path below the working directory")]
     Outside { path: String },
     #[error("`{path}` is a symlink with an absolute target, which is not followed; name the target itself, relative to the working directory")]
@@ -26,13 +26,17 @@ pub enum Refusal {
     Quota { limit: u64 },
     #[error("this call holds {limit} files and directories open, as many as one call may")]
     TooManyOpen { limit: usize },
+    #[error("`{path}` looks like a file of secrets, which is read only with the user's word; ask the user to name it in `secret_files` in config.toml, or do without it")]
+    Secret { path: String },
+    #[error("`{path}` has been changed by somebody else since it was read here; read it again, then repeat the change on what it holds now")]
+    Stale { path: String },
     #[error("`{path}` is not a regular file but {kind}, and is not opened")]
     NotRegular { path: String, kind: &'static str },
 }
 
 /// What a refusal makes of a call that then fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ruling {
+pub(crate) enum Ruling {
     /// The call was denied something.
     Denied,
     /// The call ran into a limit or a fact.
@@ -40,26 +44,28 @@ pub enum Ruling {
 }
 
 impl Refusal {
-    pub fn ruling(&self) -> Ruling {
+    pub(crate) fn ruling(&self) -> Ruling {
         match self {
             Self::Quota { .. } | Self::TooManyOpen { .. } => Ruling::Failed(FailureCode::TooLarge),
             Self::NotRegular { .. } => Ruling::Failed(FailureCode::Unsupported),
+            Self::Stale { .. } => Ruling::Failed(FailureCode::Conflict),
             _ => Ruling::Denied,
         }
     }
 
     /// The operation in one word, for the receipt.
-    pub fn what(&self) -> &'static str {
+    pub(crate) fn what(&self) -> &'static str {
         match self {
             Self::Outside { .. } | Self::AbsoluteLink { .. } | Self::OffLimits { .. } => "open",
             Self::Protected { .. } | Self::HoldsProtected { .. } | Self::ReadOnly { .. } => "write",
             Self::Link { .. } => "link",
             Self::Quota { .. } => "write-more",
-            Self::TooManyOpen { .. } | Self::NotRegular { .. } => "open",
+            Self::Secret { .. } => "read",
+            Self::Stale { .. } | Self::TooManyOpen { .. } | Self::NotRegular { .. } => "open",
         }
     }
 
-    pub fn subject(&self) -> &str {
+    pub(crate) fn subject(&self) -> &str {
         match self {
             Self::Outside { path }
             | Self::AbsoluteLink { path }
@@ -68,16 +74,18 @@ impl Refusal {
             | Self::ReadOnly { path }
             | Self::OffLimits { path }
             | Self::Link { path }
+            | Self::Secret { path }
+            | Self::Stale { path }
             | Self::NotRegular { path, .. } => path,
             Self::Quota { .. } | Self::TooManyOpen { .. } => "",
         }
     }
 
     /// What the guest sees.
-    pub fn errno(&self) -> ErrorCode {
+    pub(crate) fn errno(&self) -> ErrorCode {
         match self {
             Self::Quota { .. } => ErrorCode::Quota,
-            Self::TooManyOpen { .. } => ErrorCode::Busy,
+            Self::TooManyOpen { .. } | Self::Stale { .. } => ErrorCode::Busy,
             Self::NotRegular { .. } => ErrorCode::Unsupported,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             _ => ErrorCode::NotPermitted,

@@ -34,7 +34,11 @@ impl Guard {
             return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
         }
         self.may_displace(&place)?;
+        if let Ok(now) = place.parent.symlink_metadata(&place.name) {
+            self.expect_unchanged(&place, &now)?;
+        }
         place.parent.remove_file_or_symlink(&place.name)?;
+        self.changing(&place);
         self.fresh.retain(|fresh| fresh.root != place.root || fresh.path != place.path);
         self.record.remove(&self.rules.roots[place.root].label(&place.path));
         Ok(())
@@ -52,11 +56,16 @@ impl Guard {
         self.may_displace(&old)?;
         self.may_displace(&new)?;
         let replaced = new.parent.symlink_metadata(&new.name).ok();
+        if let Some(replaced) = &replaced {
+            self.expect_unchanged(&new, replaced)?;
+        }
         let fresh = self.fresh.iter().position(|f| f.root == old.root && f.path == old.path);
         if fresh.is_some() {
             self.finish_fresh(&old, replaced.as_ref())?;
         }
         old.parent.rename(&old.name, &new.parent, &new.name)?;
+        self.changing(&old);
+        self.changing(&new);
         if let Some(at) = fresh {
             self.fresh.swap_remove(at);
         }

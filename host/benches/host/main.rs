@@ -1,0 +1,24 @@
+//! What Clawhold costs, measured beside what it is compared with, in one run on one machine.
+//!
+//! `cargo xtask bench` runs all of it; `cargo bench -p clawhold --bench host -- call grep` only
+//! the named parts. Figures are medians unless they say otherwise.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, unreachable_pub)]
+
+mod call;
+mod grep;
+mod measure;
+mod start;
+mod turns;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let all: [(&str, fn()); 4] =
+        [("call", call::run), ("start", start::run), ("turns", turns::run), ("grep", grep::run)];
+    for (name, run) in all {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            println!("\n## {name}\n");
+            run();
+        }
+    }
+}

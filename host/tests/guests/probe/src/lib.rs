@@ -1,0 +1,31 @@
+//! A guest that tries whatever a test asks of it, and says what came of it. The tests that use it
+//! are `sandbox_hostile.rs` and `guard_*.rs`.
+
+mod files;
+mod hostile;
+
+use clawhold_sdk::{Args, Failure, Plugin, Reply, Tool};
+
+struct Probe;
+
+const ANY: &str = r#"{"type":"object"}"#;
+
+impl Plugin for Probe {
+    fn tools() -> Vec<Tool> {
+        let mut tools: Vec<Tool> = ["hostile", "files"]
+            .into_iter()
+            .map(|name| Tool::new(name, "Tries what `op` says.", ANY))
+            .collect();
+        tools.push(Tool::new("look", "The same as `files`, declared to read only.", ANY).read_only());
+        tools
+    }
+
+    fn call(tool: &str, args: Args) -> Result<Reply, Failure> {
+        match tool {
+            "hostile" => hostile::run(args),
+            _ => files::run(args),
+        }
+    }
+}
+
+clawhold_sdk::export!(Probe);
