@@ -16,6 +16,7 @@ pub mod model;
 pub mod policy;
 pub mod provider;
 pub mod sandbox;
+pub mod shell;
 pub mod text;
 pub mod tool;
 pub mod ui;

@@ -64,6 +64,8 @@ impl Fixture {
             "tricky/--pre=e",
             "tricky/@x",
             "目录.txt",
+            ".env",
+            "src/server.pem",
         ] {
             std::fs::write(at(file), "x\n").unwrap();
         }
@@ -72,6 +74,7 @@ impl Fixture {
         symlink("/etc", at("etc")).unwrap();
         symlink("..", at("up")).unwrap();
         symlink("src", at("link")).unwrap();
+        symlink(".env", at("plain")).unwrap();
         symlink("../outside-and-absent", at("dangling")).unwrap();
         symlink("src/main.rs", at("inner")).unwrap();
         Self { _outer: outer, workdir }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use clawhold::shell::{Joint, Line, MAX_BYTES, MAX_COMMANDS, lex};
+use clawhold::shell::{Joint, Line, MAX_BYTES, MAX_COMMANDS, Redirect, lex};
 use proptest::prelude::*;
 
 /// A record of what ran: the arguments of each command, the command's name first.
@@ -311,6 +311,26 @@ fn lexer_against_bash_on_crossed_lines() {
         a[..i].iter().chain(&b[j..]).collect()
     });
     assert!(compare(crossed.collect::<Vec<String>>()) > 50);
+}
+
+#[test]
+fn redirections_are_told_from_arguments() {
+    use Redirect::{ErrToNull, ErrToOut, OutToNull};
+    let check = |line: &str, words: &[&str], redirects: &[Redirect]| {
+        let decoded = lex(line.as_bytes()).unwrap();
+        let [command] = decoded.commands.as_slice() else { panic!("{line}: not one command") };
+        let texts: Vec<&str> = command.words.iter().map(clawhold::shell::Word::text).collect();
+        assert_eq!((texts.as_slice(), command.redirects.as_slice()), (words, redirects), "{line}");
+    };
+    check("a 2>/dev/null", &["a"], &[ErrToNull]);
+    check("a 2 >/dev/null", &["a", "2"], &[OutToNull]);
+    check("a \\2>/dev/null", &["a", "2"], &[OutToNull]);
+    check("a '2'>/dev/null", &["a", "2"], &[OutToNull]);
+    check("a ''2>/dev/null", &["a", "2"], &[OutToNull]);
+    check("a b2>/dev/null", &["a", "b2"], &[OutToNull]);
+    check("a2>/dev/null", &["a2"], &[OutToNull]);
+    check("a > \t/dev/null b 2>&1", &["a", "b"], &[OutToNull, ErrToOut]);
+    check("a 2>&1 >/dev/null", &["a"], &[ErrToOut, OutToNull]);
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn options_of_unknown_appetite_are_read_both_ways() {
     use Decision::{Allow, Ask};
     let own = "[[allow]]\nprogram='tool'\noptions=['-e', '-x', '--opt', '--size NUM', '-n NUM']\noperands='paths'\n\
                [[allow]]\nprogram='seek'\noptions=['-e', '-v', '--opt']\noperands='pattern-then-paths'\n\
+               [[allow]]\nprogram='cat'\noptions=['--odd']\noperands='paths'\n\
                [[allow]]\nprogram='quiet'\noptions=['-q']";
     decisions(
         &list(own),
@@ -117,6 +118,9 @@ fn options_of_unknown_appetite_are_read_both_ways() {
             ("seek -ev /etc/passwd", Ask),
             ("seek /etc/passwd -e pat", Ask),
             ("seek --opt=pat /etc/passwd", Ask),
+            ("cat -- --evil", Allow),
+            ("cat --odd a -- --evil", Allow),
+            ("cat --odd -- --evil", Ask),
             ("quiet -q", Allow),
             ("quiet -q a", Ask),
             ("quiet -q=a", Ask),

@@ -40,6 +40,14 @@ struct State {
     broken: Option<String>,
 }
 
+impl Drop for State {
+    /// Closing the file would do, but for a child that another thread is just starting: until it
+    /// has become its program it holds a copy of the file, and with that the lock.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// A record on its way out, borrowed.
 #[derive(Serialize)]
 struct Line<'a> {

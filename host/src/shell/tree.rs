@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use crate::policy::looks_secret;
+
 /// Where a path leads once links are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -103,5 +105,10 @@ impl Tree for RealTree {
 
     fn exists(&self, path: &Path) -> bool {
         self.dir.symlink_metadata(named(path)).is_ok()
+    }
+
+    fn guarded(&self, real: &Path) -> Option<String> {
+        let secret = looks_secret(&real.to_string_lossy());
+        secret.then(|| "the file looks like a secret, which only its user may show".into())
     }
 }

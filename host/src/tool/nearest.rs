@@ -19,6 +19,10 @@ pub(super) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str
         })
         .collect();
     close.sort_unstable();
+    // Nothing else is close beside a name that differs in case only.
+    if close.first().is_some_and(|(distance, _)| *distance == 0) {
+        close.truncate(1);
+    }
     close.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
 

@@ -65,9 +65,8 @@ impl Args {
 
     /// Objects in a list; one object alone is a list of one, and a text may hold either as JSON.
     pub fn opt_objects(&mut self, name: &str) -> Result<Option<Vec<Args>>, Failure> {
-        let mut value = match self.take(name) {
-            None => return Ok(None),
-            Some(value) => value,
+        let Some(mut value) = self.take(name) else {
+            return Ok(None);
         };
         if let Value::String(text) = &value {
             value = serde_json::from_str(text)
@@ -133,10 +132,8 @@ fn flag(value: &Value) -> Option<bool> {
 }
 
 fn wrong(name: &str, wanted: &str, value: &Value) -> Failure {
-    let mut shown = value.to_string();
-    if shown.len() > 40 {
-        shown = kind(value).to_owned();
-    }
+    let text = value.to_string();
+    let shown = if text.len() > 40 { kind(value) } else { &text };
     invalid(format!("`{name}` must be {wanted}, not {shown}"))
 }
 

@@ -3,7 +3,7 @@
 //! A plugin is a type that implements [`Plugin`], exported once with [`export!`] and built as a
 //! `cdylib` for `wasm32-wasip2`:
 //!
-//! ```ignore
+//! ```
 //! use clawhold_sdk::{Args, Failure, Plugin, Reply, Tool};
 //!
 //! struct Greeter;

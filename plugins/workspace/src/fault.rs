@@ -56,7 +56,7 @@ pub fn io(what: &str, path: &str, error: &Error) -> Failure {
 fn other(what: &str, path: &str, error: &Error) -> Failure {
     let text = error.to_string();
     let message = format!("cannot {what} `{}`: {text}", shown(path));
-    if text.contains("symbolic link") {
+    if text.to_ascii_lowercase().contains("symbolic link") {
         return failure(FailureCode::InvalidArguments, message)
             .hint("the symbolic links of this path lead in a circle; name the real file");
     }

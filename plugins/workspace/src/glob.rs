@@ -112,7 +112,7 @@ fn newest_first(found: &mut Vec<String>) {
     let mut timed: Vec<(Option<SystemTime>, String)> =
         std::mem::take(found).into_iter().map(|path| (time(&path), path)).collect();
     // Equal times leave the order by name.
-    timed.sort_by(|a, b| b.0.cmp(&a.0));
+    timed.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     found.extend(timed.into_iter().map(|(_, path)| path));
 }
 

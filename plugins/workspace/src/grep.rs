@@ -2,6 +2,7 @@
 
 mod matcher;
 mod output;
+mod prefilter;
 mod secrets;
 
 use std::fs;
@@ -20,6 +21,7 @@ use crate::names::shown;
 use crate::walk::{MAX_DEPTH, Walk, walk};
 use crate::{fault, pattern};
 use output::{Output, Sink};
+use prefilter::Prefilter;
 
 /// Files up to this size are searched as a whole, in one buffer for all.
 const MAX_WHOLE: usize = 8 << 20;
@@ -125,6 +127,7 @@ pub fn run(request: &Request) -> Result<Reply, Failure> {
         .heap_limit(Some(HEAP))
         .build();
     let mut search = Search {
+        prefilter: Prefilter::new(request),
         matcher,
         searcher,
         buffer: Vec::new(),
@@ -168,6 +171,7 @@ fn reply(request: &Request, output: Output, notes: &str) -> Reply {
 }
 
 struct Search {
+    prefilter: Option<Prefilter>,
     matcher: RegexMatcher,
     searcher: Searcher,
     /// Holds one file after the other. It is as long as the largest so far, so that only growing
@@ -197,6 +201,10 @@ impl Search {
             if got == 0 {
                 break;
             }
+        }
+        let text = &self.buffer[..len];
+        if self.prefilter.as_ref().is_some_and(|filter| !filter.may_match(text)) {
+            return Ok(());
         }
         let sink = Sink::new(&mut self.output, &self.matcher, path);
         self.searcher.search_slice(&self.matcher, &self.buffer[..len], sink)

@@ -3,7 +3,11 @@
 //!
 //! The host around a call judges every open, rewrites absolute paths inside the working
 //! directory and checks the arguments against the schemas of [`specs`]; none of that is done
-//! again here. Everything is plain `std::fs`, so the same code runs, and is tested, natively.
+//! again here. Files are those of `std::fs`, but for the calls of [`disk`] that a component makes
+//! often, so the same code runs, and is tested, natively.
+
+// Replies are built once a call; reading well matters more than one allocation.
+#![allow(clippy::format_push_string)]
 
 use clawhold_sdk::{Args, Failure, FailureCode, Plugin, Reply, Tool, failure::failure};
 

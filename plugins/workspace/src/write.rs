@@ -69,8 +69,6 @@ fn told(path: &str, content: &str, old: &Old) -> Reply {
         Old::None => {
             let diff = diff::unified(&name, "", content);
             let text = format!("created `{name}`: {size} bytes, {} lines", diff.added);
-            // The model has just sent the text; only whoever watches wants to see it again, and
-            // the structured form and the file have it.
             reply(text, path, content, "created").and_diff(diff.text)
         }
         Old::Large => {

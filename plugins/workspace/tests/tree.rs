@@ -98,7 +98,7 @@ fn f37_names_are_shown_so_that_they_can_be_sent_back() {
     for name in ["new\nline", "\u{1b}[31mred", "-rf", " lead", "back\\xff", "bidi\u{202e}"] {
         folder.put(name, "x");
     }
-    fs::write(folder.path("").to_owned() + "/plain", "x").unwrap();
+    folder.put("plain", "x");
     let raw = std::path::PathBuf::from(folder.path("")).join(OsStr::from_bytes(b"raw\xff\xfe"));
     fs::write(raw, "x").unwrap();
     let text = folder.text("list_dir", json!({"path": ""}));

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, OpenOptions};
 
+use super::Change;
 use super::content;
 use super::entry::{At, Entry, FileState, State};
 use super::error::UndoError;
@@ -21,7 +22,6 @@ use super::place::Last;
 use super::plan::{Action, Step, UndoPlan};
 use super::read::{self, Undo};
 use super::store::UndoStore;
-use super::Change;
 
 /// What to do where somebody else's work would be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,13 +104,13 @@ struct Run<'a> {
 impl Run<'_> {
     fn step(&mut self, step: &Step) -> Result<(), UndoError> {
         let at = step.at();
-        let failed = |what| move |cause| UndoError::io(what, &at_of(step), cause);
+        let failed = |what| move |cause| UndoError::io(what, &step.absolute(), cause);
         let (parent, name) = self.parent(&at)?;
         if let Some(found) = &step.found
             && !look::glance(&parent, name).map_err(failed("look at"))?.untouched(found)
         {
             let cause = io::Error::other("it has changed while this was going on");
-            return Err(UndoError::io("restore", &at_of(step), cause));
+            return Err(UndoError::io("restore", &step.absolute(), cause));
         }
         if let Action::MoveBack { root, path } = &step.action {
             return self.move_back(&at, &parent, name, &At::new(root, path));
@@ -153,7 +153,7 @@ impl Run<'_> {
         self.store.before_rename(self.turn, from, to)?;
         parent.rename(name, &target, new).map_err(failed)?;
         self.last = Last::default();
-        self.store.settle(self.turn, then.clone(), &mut self.last)
+        Ok(())
     }
 
     fn parent<'p>(&mut self, at: &'p At) -> Result<(Arc<Dir>, &'p str), UndoError> {
@@ -175,10 +175,6 @@ impl Run<'_> {
         }
         done
     }
-}
-
-fn at_of(step: &Step) -> String {
-    step.absolute()
 }
 
 /// A new file, private until it has its final name.

@@ -175,10 +175,7 @@ fn git_mode(state: &State) -> Option<&'static str> {
     }
 }
 
-fn bytes_of(
-    state: &State,
-    load: impl FnOnce(&FileState) -> Option<Vec<u8>>,
-) -> Option<Vec<u8>> {
+fn bytes_of(state: &State, load: impl FnOnce(&FileState) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     match state {
         State::File(file) if file.size <= TEXT_LIMIT => load(file),
         State::Symlink { target } => Some(target.clone().into_bytes()),

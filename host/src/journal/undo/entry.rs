@@ -96,10 +96,16 @@ pub(super) fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 pub(super) enum State {
     Absent,
     File(FileState),
-    Dir { mode: u32 },
-    Symlink { target: String },
+    Dir {
+        mode: u32,
+    },
+    Symlink {
+        target: String,
+    },
     /// A device, a socket and the like, which nothing can bring back.
-    Other { what: String },
+    Other {
+        what: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

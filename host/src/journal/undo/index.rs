@@ -62,6 +62,14 @@ impl Index {
     }
 }
 
+impl Drop for Index {
+    /// Closing the file would do, but for a child that another thread is just starting: for a
+    /// moment it has a copy of the file, and with it the lock.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 fn path_in(undo: &Path) -> PathBuf {
     undo.join("index.jsonl")
 }
@@ -85,16 +93,21 @@ fn parse(mut file: &File, path: &Path) -> Result<(Vec<Entry>, u64), UndoError> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut entries = Vec::new();
     for (at, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damaged =
-            |cause| UndoError::Damaged { path: path.to_owned(), line: at + 1, cause };
+        let damaged = |cause| UndoError::Damaged { path: path.to_owned(), line: at + 1, cause };
         let entry: Entry = match serde_json::from_slice(line) {
             Ok(entry) => entry,
-            Err(error) => return Err(newer(line, path).unwrap_or_else(|| damaged(error.to_string()))),
+            Err(error) => {
+                return Err(newer(line, path).unwrap_or_else(|| damaged(error.to_string())));
+            }
         };
         match (&entry, at) {
             (Entry::Begin { format }, 0) if *format <= FORMAT => {}
             (Entry::Begin { format }, 0) => {
-                return Err(UndoError::Newer { path: path.to_owned(), found: *format, known: FORMAT });
+                return Err(UndoError::Newer {
+                    path: path.to_owned(),
+                    found: *format,
+                    known: FORMAT,
+                });
             }
             (_, 0) => return Err(damaged("it does not begin as an index does".into())),
             _ => {}

@@ -55,16 +55,29 @@ impl Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Put an old content in the place of the present one.
-    Restore { size: u64, mode: u32 },
+    Restore {
+        size: u64,
+        mode: u32,
+    },
     /// Make a file again that is gone.
-    Recreate { size: u64, mode: u32 },
+    Recreate {
+        size: u64,
+        mode: u32,
+    },
     /// Remove a file, a link or an empty directory.
     Remove,
-    MakeDirectory { mode: u32 },
+    MakeDirectory {
+        mode: u32,
+    },
     /// Make a symbolic link again.
-    Link { target: String },
+    Link {
+        target: String,
+    },
     /// Move what is here back to where it was.
-    MoveBack { root: String, path: String },
+    MoveBack {
+        root: String,
+        path: String,
+    },
 }
 
 /// Why a step would cost somebody else's work.

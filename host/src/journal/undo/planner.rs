@@ -79,7 +79,8 @@ impl<'a> Planner<'a> {
                 continue;
             }
             known.insert(at.absolute(), wishes.len());
-            let real = self.view.planned(at).is_none();
+            // What a step before this one leaves was judged with that step.
+            let real = self.view.planned(at).is_none() && self.view.real(at).is_some();
             let present = self.view.look(at)?;
             wishes.push(Wish { at, target: old, last: *number, present, real });
         }
@@ -249,8 +250,7 @@ impl<'a> Planner<'a> {
     }
 
     fn lose(&mut self, at: &At, why: &str) {
-        let lost =
-            Lost { root: at.root.clone(), path: at.path.clone(), why: why.to_owned() };
+        let lost = Lost { root: at.root.clone(), path: at.path.clone(), why: why.to_owned() };
         if !self.lost.contains(&lost) {
             self.lost.push(lost);
         }

@@ -75,7 +75,12 @@ impl UndoStore {
     }
 
     /// Like [`Self::scan`] without keeping anything: to be called after the program has run.
-    pub fn scan_after(&self, root: &str, dir: &Dir, bounds: &Bounds) -> Result<Snapshot, UndoError> {
+    pub fn scan_after(
+        &self,
+        root: &str,
+        dir: &Dir,
+        bounds: &Bounds,
+    ) -> Result<Snapshot, UndoError> {
         self.walk(root, dir, bounds, false)
     }
 

@@ -60,12 +60,7 @@ impl UndoStore {
     /// A store that keeps up to `limit` bytes of old content, or only names and kinds if that
     /// is 0.
     pub fn new(limit: u64) -> Self {
-        Self {
-            limit,
-            state: Mutex::default(),
-            settled: Condvar::new(),
-            roots: Roots::default(),
-        }
+        Self { limit, state: Mutex::default(), settled: Condvar::new(), roots: Roots::default() }
     }
 
     /// From now on keeps below `session_folder`, which need not exist. What was kept for another

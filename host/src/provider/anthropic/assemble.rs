@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::Usage;
 use crate::provider::wire::{
-    Assembler, AssemblyError, Complaint, Draft, DraftCall, Event, Flow, Sequence, count,
+    Assembler, AssemblyError, Draft, DraftCall, Event, Flow, Sequence, count,
 };
 use crate::provider::{Delta, Events, ReplyStop};
 
@@ -29,9 +29,7 @@ struct Block {
 
 impl Assembler for MessageAssembler {
     fn event(&mut self, event: &Event, show: Events<'_>) -> Result<Flow, AssemblyError> {
-        let value: Value = serde_json::from_str(&event.data).map_err(|cause| {
-            AssemblyError::Malformed(format!("an event of it is not JSON ({cause})"))
-        })?;
+        let value: Value = event.json()?;
         match value["type"].as_str().unwrap_or_default() {
             "message_start" => {
                 self.started = true;
@@ -47,12 +45,7 @@ impl Assembler for MessageAssembler {
             }
             "message_stop" => return Ok(Flow::Done),
             "error" => {
-                return Err(match Complaint::of_json(&value) {
-                    Some(complaint) => AssemblyError::Complaint(complaint),
-                    None => {
-                        AssemblyError::Malformed(format!("an error without a message: {value}"))
-                    }
-                });
+                return Err(AssemblyError::complaint(&value));
             }
             // `ping`, `content_block_stop`, and whatever is added to the protocol later.
             _ => {}

@@ -4,9 +4,7 @@ use serde_json::{Map, Value};
 
 use super::printed;
 use crate::model::{ToolSpec, Usage};
-use crate::provider::wire::{
-    Assembler, AssemblyError, Complaint, Draft, DraftCall, Event, Flow, count,
-};
+use crate::provider::wire::{Assembler, AssemblyError, Draft, DraftCall, Event, Flow, count};
 use crate::provider::{Delta, Events, ReplyStop};
 
 /// The state between two lines.
@@ -36,10 +34,7 @@ impl OllamaAssembler {
 
     fn line(&mut self, line: &Value, show: Events<'_>) -> Result<Flow, AssemblyError> {
         if line.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(match Complaint::of_json(line) {
-                Some(complaint) => AssemblyError::Complaint(complaint),
-                None => AssemblyError::Malformed(format!("an error without a message: {line}")),
-            });
+            return Err(AssemblyError::complaint(line));
         }
         let message = &line["message"];
         if let Some(text) = message["thinking"].as_str().filter(|text| !text.is_empty()) {
@@ -74,16 +69,7 @@ impl OllamaAssembler {
 
 impl Assembler for OllamaAssembler {
     fn event(&mut self, event: &Event, show: Events<'_>) -> Result<Flow, AssemblyError> {
-        let line: Value = serde_json::from_str(&event.data).map_err(|cause| {
-            let cause_text = format!("a line of it is not JSON ({cause})");
-            // A last line without its end.
-            if cause.is_eof() {
-                AssemblyError::Cut(cause_text)
-            } else {
-                AssemblyError::Malformed(cause_text)
-            }
-        })?;
-        self.line(&line, show)
+        self.line(&event.json()?, show)
     }
 
     fn whole(&mut self, reply: &Value, show: Events<'_>) -> Result<(), AssemblyError> {

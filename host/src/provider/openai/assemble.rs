@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::render::REASONING_FIELD;
 use crate::model::Usage;
 use crate::provider::wire::{
-    Assembler, AssemblyError, Calls, Complaint, Draft, Event, Flow, Fragment, count, merge,
+    Assembler, AssemblyError, Calls, Draft, Event, Flow, Fragment, count, merge,
 };
 use crate::provider::{Delta, Events, ReplyStop};
 
@@ -31,11 +31,9 @@ impl Assembler for ChatAssembler {
             self.done = true;
             return Ok(Flow::Done);
         }
-        let chunk: Value = serde_json::from_str(&event.data).map_err(|cause| {
-            AssemblyError::Malformed(format!("an event of it is not JSON ({cause})"))
-        })?;
+        let chunk: Value = event.json()?;
         if event.name == "error" || chunk.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(complaint(&chunk));
+            return Err(AssemblyError::complaint(&chunk));
         }
         self.chunk(chunk, show)?;
         Ok(Flow::More)
@@ -82,13 +80,6 @@ fn is_object(arguments: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(arguments).is_ok()
 }
 
-fn complaint(chunk: &Value) -> AssemblyError {
-    match Complaint::of_json(chunk) {
-        Some(complaint) => AssemblyError::Complaint(complaint),
-        None => AssemblyError::Malformed(format!("an error without a message: {chunk}")),
-    }
-}
-
 /// A length is known under one name; what says that all is well, under several.
 fn stop(reason: Option<&str>) -> ReplyStop {
     match reason {
@@ -116,7 +107,7 @@ impl ChatAssembler {
         };
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
             if reason == "error" {
-                return Err(complaint(choice));
+                return Err(AssemblyError::complaint(choice));
             }
             self.finish_reason = Some(reason.to_owned());
         }

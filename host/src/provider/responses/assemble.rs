@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::model::Usage;
 use crate::provider::wire::{
-    Assembler, AssemblyError, Complaint, Draft, DraftCall, Event, Flow, Sequence, count,
+    Assembler, AssemblyError, Draft, DraftCall, Event, Flow, Sequence, count,
 };
 use crate::provider::{Delta, Events, ReplyStop};
 
@@ -22,9 +22,7 @@ impl Assembler for ResponseAssembler {
         if event.data.trim() == "[DONE]" {
             return Ok(Flow::Done);
         }
-        let mut value: Value = serde_json::from_str(&event.data).map_err(|cause| {
-            AssemblyError::Malformed(format!("an event of it is not JSON ({cause})"))
-        })?;
+        let mut value: Value = event.json()?;
         match value["type"].as_str().unwrap_or_default() {
             "response.output_text.delta" | "response.refusal.delta" => {
                 show(Delta::Text(value["delta"].as_str().unwrap_or_default()));
@@ -37,7 +35,7 @@ impl Assembler for ResponseAssembler {
                 self.end(value["response"].take())?;
                 return Ok(Flow::Done);
             }
-            "error" => return Err(complaint(&value)),
+            "error" => return Err(AssemblyError::complaint(&value)),
             _ => {}
         }
         Ok(Flow::More)
@@ -86,20 +84,13 @@ impl Assembler for ResponseAssembler {
 impl ResponseAssembler {
     fn end(&mut self, response: Value) -> Result<(), AssemblyError> {
         if response["status"] == "failed" || !response["error"].is_null() {
-            return Err(complaint(&response));
+            return Err(AssemblyError::complaint(&response));
         }
         if response["status"].is_null() {
             return Err(AssemblyError::Malformed("it has no status".into()));
         }
         self.response = Some(response);
         Ok(())
-    }
-}
-
-fn complaint(value: &Value) -> AssemblyError {
-    match Complaint::of_json(value) {
-        Some(complaint) => AssemblyError::Complaint(complaint),
-        None => AssemblyError::Malformed(format!("an error without a message: {value}")),
     }
 }
 

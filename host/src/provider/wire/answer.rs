@@ -122,13 +122,15 @@ async fn foreign(body: &mut super::body::Body, mut head: Vec<u8>, scrubber: &Scr
     if head.len() < HEAD {
         head.extend(body.remains(HEAD).await);
     }
-    Fault::Malformed { cause: harmless(&beginning(&head), scrubber), again: false }
+    Fault::Malformed { cause: beginning(&head, scrubber), again: false }
 }
 
-fn beginning(head: &[u8]) -> String {
-    let text = String::from_utf8_lossy(head);
+/// Scrubbed before it is cut: half a key would not be found any more.
+fn beginning(head: &[u8], scrubber: &Scrubber) -> String {
+    let text = scrubber.scrub(&String::from_utf8_lossy(head));
     let kind = if text.trim_start().starts_with('<') { "a web page" } else { "something else" };
-    format!("{kind} came in place of the API's answer; it begins: {}", sample(&text))
+    let cause = format!("{kind} came in place of the API's answer; it begins: {}", sample(&text));
+    harmless(&cause, scrubber)
 }
 
 struct Reading<'a> {
@@ -203,6 +205,7 @@ impl Reading<'_> {
 
     fn whole(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         self.events += 1;
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let reply: Value = match serde_json::from_slice(bytes) {
             Ok(reply) => reply,
             Err(cause) if cause.is_eof() => {
@@ -232,7 +235,7 @@ impl Reading<'_> {
             if matches!(by_beginning(head, Framing::Events), Guess::Shape(Shape::Events)) {
                 return Err(Fault::cut("the stream ended before its first event was whole"));
             }
-            return Err(Fault::malformed(harmless(&beginning(head), scrubber)));
+            return Err(Fault::malformed(beginning(head, scrubber)));
         }
         let draft = self.assembler.finish().map_err(|error| error.into_fault(scrubber))?;
         // Text with replaced characters can be read; a call with them would do something else

@@ -28,12 +28,12 @@ pub(in crate::provider) struct Complaint {
 
 impl Complaint {
     /// Reads an error body. Whatever is not the JSON of an API stays as text.
-    pub(super) fn of_body(body: &[u8]) -> Self {
-        if let Some(complaint) = serde_json::from_slice(body).ok().as_ref().and_then(Self::of_json)
-        {
+    pub(super) fn of_body(body: &[u8], scrubber: &Scrubber) -> Self {
+        // Scrubbed before anything is cut off: half a key would not be found any more.
+        let text = scrubber.scrub(&String::from_utf8_lossy(body));
+        if let Some(complaint) = serde_json::from_str(&text).ok().as_ref().and_then(Self::of_json) {
             return complaint;
         }
-        let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let message = if text.is_empty() {
             "without a word".to_owned()
@@ -160,7 +160,7 @@ mod tests {
 
     fn fault(status: u16, body: &str) -> Fault {
         let scrubber = Scrubber::new(["sk-CANARY-0123456789"]);
-        Complaint::of_body(body.as_bytes()).answer(status, &HeaderMap::new(), &scrubber)
+        Complaint::of_body(body.as_bytes(), &scrubber).answer(status, &HeaderMap::new(), &scrubber)
     }
 
     #[test]
@@ -192,6 +192,9 @@ mod tests {
             panic!()
         };
         assert_eq!(body, "wrong: [key]");
+        let page = format!("<html>{}sk-CANARY-0123456789", "x".repeat(SAMPLE - 10));
+        let Fault::Refused { body, .. } = fault(400, &page) else { panic!() };
+        assert!(!body.contains("sk-"), "{body}");
         let Fault::Refused { body, .. } = fault(400, &"目\u{1}".repeat(9000)) else { panic!() };
         assert!(body.len() <= SHOWN, "{}", body.len());
     }

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::complaint::{Complaint, harmless};
 use super::fault::Fault;
 use super::ids::unique_ids;
 use super::sse::Event;
@@ -40,6 +41,16 @@ pub(in crate::provider) trait Dialect: Send + Sync {
     }
 }
 
+impl Event {
+    /// The data as JSON. What ends within a value was cut; anything else was never JSON.
+    pub(in crate::provider) fn json(&self) -> Result<Value, AssemblyError> {
+        serde_json::from_str(&self.data).map_err(|cause| {
+            let text = format!("an event of it is not JSON ({cause})");
+            if cause.is_eof() { AssemblyError::Cut(text) } else { AssemblyError::Malformed(text) }
+        })
+    }
+}
+
 /// Whether more is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::provider) enum Flow {
@@ -62,7 +73,7 @@ pub(in crate::provider) trait Assembler: Send {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::provider) enum AssemblyError {
     /// The service reports an error in place of the rest.
-    Complaint(super::complaint::Complaint),
+    Complaint(Complaint),
     /// It ended too early.
     Cut(String),
     /// It is not what the protocol says.
@@ -70,12 +81,19 @@ pub(in crate::provider) enum AssemblyError {
 }
 
 impl AssemblyError {
+    /// The error that stands in `value`.
+    pub(in crate::provider) fn complaint(value: &Value) -> Self {
+        match Complaint::of_json(value) {
+            Some(complaint) => Self::Complaint(complaint),
+            None => Self::Malformed(format!("an error without a message: {value}")),
+        }
+    }
+
     pub(super) fn into_fault(self, scrubber: &crate::provider::Scrubber) -> Fault {
-        let harmless = |text: &str| super::complaint::harmless(text, scrubber);
         match self {
             Self::Complaint(complaint) => complaint.within_reply(scrubber),
-            Self::Cut(cause) => Fault::cut(harmless(&cause)),
-            Self::Malformed(cause) => Fault::malformed(harmless(&cause)),
+            Self::Cut(cause) => Fault::cut(harmless(&cause, scrubber)),
+            Self::Malformed(cause) => Fault::malformed(harmless(&cause, scrubber)),
         }
     }
 }

@@ -109,7 +109,7 @@ impl Exchange<'_> {
     async fn refused(&self, status: StatusCode, response: Response, began: Instant) -> Fault {
         let headers = response.headers().clone();
         let text = self.body(response, began).remains(ERROR_BODY).await;
-        Complaint::of_body(&text).answer(status.as_u16(), &headers, self.scrubber)
+        Complaint::of_body(&text, self.scrubber).answer(status.as_u16(), &headers, self.scrubber)
     }
 
     fn accept(&self, response: Response, began: Instant) -> Result<Answer, Fault> {

@@ -30,7 +30,6 @@ pub use retry::RetryPolicy;
 pub use settings::{Limits, ServiceSettings, Timeouts};
 
 pub(super) use calls::{Calls, Fragment};
-pub(super) use complaint::Complaint;
 pub(super) use dialect::{
     Assembler, AssemblyError, CALL_EXTRAS, Dialect, Draft, DraftCall, Flow, Framing, own_extras,
 };

@@ -56,7 +56,7 @@ impl Shift {
 
     /// Additional indentation in the style of the file.
     fn convert(&self, more: &[u8]) -> Vec<u8> {
-        let spaces = more.iter().filter(|byte| **byte == b' ').count();
+        let spaces = memchr::memchr_iter(b' ', more).count();
         let tabs = more.len() - spaces;
         if self.tabs {
             let mut out = vec![b'\t'; tabs + spaces / self.unit_written];

@@ -167,7 +167,7 @@ fn origins(old: &[Line], new: &[Line]) -> Vec<Origin> {
     for op in ops {
         match op {
             DiffOp::Equal { old_index, len, .. } => {
-                out.extend((old_index..old_index + len).map(Origin::Same))
+                out.extend((old_index..old_index + len).map(Origin::Same));
             }
             DiffOp::Insert { old_index, new_len, .. } => {
                 out.extend(std::iter::repeat_n(Origin::Inserted(old_index), new_len));

@@ -2,7 +2,6 @@
 
 /// Whether a file of this name is left out. `read_file` still reads it, if the host lets it.
 pub(super) fn looks_secret(name: &str) -> bool {
-    // Most names begin with none of these letters and have another ending.
     let name = name.to_ascii_lowercase();
     let env = name.strip_prefix(".env").is_some_and(|rest| {
         rest.is_empty()
@@ -11,7 +10,7 @@ pub(super) fn looks_secret(name: &str) -> bool {
     });
     // `id_ed25519` is a key; `id_map.rs` is not.
     let key = name.starts_with("id_") && !name.contains('.');
-    env || key || name.ends_with(".pem") || name.starts_with("credentials")
+    env || key || name.strip_suffix(".pem").is_some() || name.starts_with("credentials")
 }
 
 #[cfg(test)]
