@@ -75,6 +75,7 @@ async fn n25_a_stream_without_end_is_cut_off() {
     let server = ModelServer::start(vec![Play::open_stream(b": hi\n").flood(&framed)]);
     let mut settings = settings(&server.base_url());
     settings.limits = Limits { total: 1 << 20, ..Limits::default() };
+    settings.timeouts.total = LONG;
     let asked = ask(&OpenAi::new(settings).unwrap()).await;
     let ProviderError::Malformed { cause } = asked.error() else { panic!("{asked:?}") };
     assert_eq!(cause, "it is larger than 1048576 bytes");
@@ -117,6 +118,16 @@ async fn n26_pings_for_ever_end_with_the_time_for_all() {
     assert!(matches!(asked.error(), ProviderError::TimedOut { .. }), "{asked:?}");
     assert_eq!(requests, 1, "a request that took all its time is not made again");
     assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn n26_a_flood_ends_with_the_time_for_all_too() {
+    let server = ModelServer::start(vec![Play::open_stream(b":hi\n").flood(b"3\r\n:p\n\r\n")]);
+    let mut settings = settings(&server.base_url());
+    settings.timeouts = timeouts(LONG, LONG, SHORT);
+    settings.limits = Limits { total: usize::MAX, ..Limits::default() };
+    let asked = ask(&OpenAi::new(settings).unwrap()).await;
+    assert!(matches!(asked.error(), ProviderError::TimedOut { .. }), "{asked:?}");
 }
 
 #[tokio::test]

@@ -1,345 +1,25 @@
-//! What a turn has changed comes back as it was, and nobody else's work is lost over it.
+//! What a turn has changed comes back as it was.
 
-use std::collections::BTreeMap;
+#![cfg(unix)]
+
+#[path = "undo_store/conflicts.rs"]
+mod conflicts;
+#[path = "undo_store/desk.rs"]
+mod desk;
+#[path = "undo_store/kinds.rs"]
+mod kinds;
+#[path = "undo_store/scans.rs"]
+mod scans;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use clawhold::journal::{
-    Action, Bounds, Change, ChangedPath, DEFAULT_LIMIT, OnConflict, Reason, StepOutcome, Undo,
-    UndoError, UndoPlan, UndoReport, UndoStore,
+    Action, Change, ChangedPath, DEFAULT_LIMIT, OnConflict, StepOutcome, Undo, UndoError, UndoStore,
 };
-
-/// A working directory and a session, with a tool that does what the guard does around effects.
-struct Desk {
-    _folder: tempfile::TempDir,
-    root: PathBuf,
-    session: PathBuf,
-    store: Arc<UndoStore>,
-}
-
-impl Desk {
-    fn new() -> Self {
-        Self::with_limit(DEFAULT_LIMIT)
-    }
-
-    fn with_limit(limit: u64) -> Self {
-        Self::over(limit, tempfile::tempdir().expect("a folder"))
-    }
-
-    fn over(limit: u64, folder: tempfile::TempDir) -> Self {
-        let base = folder.path().canonicalize().expect("a real path");
-        let (root, session) = (base.join("work"), base.join("session"));
-        fs::create_dir(&root).expect("a workdir");
-        let store = Arc::new(UndoStore::new(limit));
-        store.attach(session.clone());
-        Self { _folder: folder, root, session, store }
-    }
-
-    fn root(&self) -> &str {
-        self.root.to_str().expect("utf-8")
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path)
-    }
-
-    /// Puts a file there as the user would, outside of any turn.
-    fn seed(&self, path: &str, text: &str) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, text).expect("a file");
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).expect("a file")
-    }
-
-    fn before(&self, turn: u32, path: &str) -> Result<(), UndoError> {
-        let (parent, name) = self.open(path);
-        let change = Change { root: self.root(), path, parent: &parent, name: &name };
-        self.store.before_change(turn, change)
-    }
-
-    fn open(&self, path: &str) -> (Dir, String) {
-        let full = self.path(path);
-        let parent = full.parent().expect("a parent");
-        let dir = Dir::open_ambient_dir(parent, ambient_authority()).expect("a folder");
-        (dir, full.file_name().and_then(|n| n.to_str()).expect("a name").to_owned())
-    }
-
-    fn after(&self, turn: u32, paths: &[&str]) {
-        let changed: Vec<(&str, &str)> = paths.iter().map(|path| (self.root(), *path)).collect();
-        self.store.after_call(turn, &changed).expect("noted");
-    }
-
-    fn write(&self, turn: u32, path: &str, text: &str) {
-        self.before(turn, path).expect("kept");
-        fs::write(self.path(path), text).expect("written");
-        self.after(turn, &[path]);
-    }
-
-    fn mkdir(&self, turn: u32, path: &str) {
-        self.before(turn, path).expect("kept");
-        fs::create_dir(self.path(path)).expect("made");
-        self.after(turn, &[path]);
-    }
-
-    fn remove(&self, turn: u32, path: &str) {
-        self.before(turn, path).expect("kept");
-        let full = self.path(path);
-        if full.is_dir() { fs::remove_dir(full) } else { fs::remove_file(full) }.expect("removed");
-        self.after(turn, &[path]);
-    }
-
-    fn rename(&self, turn: u32, old: &str, new: &str) {
-        let ((from, old_name), (to, new_name)) = (self.open(old), self.open(new));
-        let from = Change { root: self.root(), path: old, parent: &from, name: &old_name };
-        let to = Change { root: self.root(), path: new, parent: &to, name: &new_name };
-        self.store.before_rename(turn, from, to).expect("kept");
-        fs::rename(self.path(old), self.path(new)).expect("moved");
-        self.after(turn, &[old, new]);
-    }
-
-    fn undo(&self) -> Undo {
-        Undo::open(&self.session).expect("an index")
-    }
-
-    fn plan(&self, turn: Option<u32>) -> UndoPlan {
-        self.undo().plan(turn).expect("a plan")
-    }
-
-    /// Lets go of the session, as a process that has ended has.
-    fn leave(&self) {
-        self.store.attach(self.session.clone());
-    }
-
-    fn apply(&self, turn: Option<u32>) -> UndoReport {
-        self.apply_as(turn, OnConflict::Refuse)
-    }
-
-    fn apply_as(&self, turn: Option<u32>, mode: OnConflict) -> UndoReport {
-        self.leave();
-        let undo = self.undo();
-        let plan = undo.plan(turn).expect("a plan");
-        let report = undo.apply(&plan, mode).expect("applied");
-        assert_eq!(report.outcomes.len(), plan.steps.len());
-        report
-    }
-
-    /// The tree: path to what is there with its permissions.
-    fn tree(&self) -> BTreeMap<String, String> {
-        let mut tree = BTreeMap::new();
-        walk(&self.root, &self.root, &mut tree);
-        tree
-    }
-}
-
-fn walk(root: &Path, folder: &Path, tree: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let metadata = path.symlink_metadata().expect("metadata");
-        let mode = metadata.permissions().mode() & 0o7777;
-        let what = if metadata.is_dir() {
-            walk(root, &path, tree);
-            format!("dir {mode:o}")
-        } else if metadata.is_symlink() {
-            format!("link {}", fs::read_link(&path).expect("a link").display())
-        } else {
-            format!("file {mode:o} {}", String::from_utf8_lossy(&fs::read(&path).expect("bytes")))
-        };
-        tree.insert(path.strip_prefix(root).expect("below").display().to_string(), what);
-    }
-}
-
-/// What the tree holds at first, what turn 1 does with it; undo must bring the first tree back,
-/// and undoing the undo the second.
-fn check(name: &str, seed: impl Fn(&Desk), act: impl Fn(&Desk)) {
-    let desk = Desk::new();
-    seed(&desk);
-    let first = desk.tree();
-    act(&desk);
-    let second = desk.tree();
-    let report = desk.apply(None);
-    assert!(report.whole, "{name}: {report:?}");
-    assert_eq!(desk.tree(), first, "{name}: undo");
-    let back = desk.apply(Some(report.turn));
-    assert!(back.whole, "{name}: {back:?}");
-    assert_eq!(desk.tree(), second, "{name}: undo of the undo");
-    // And there and back once more: the turn counts as done again.
-    assert!(desk.apply(None).whole, "{name}: again");
-    assert_eq!(desk.tree(), first, "{name}: undo again");
-}
-
-#[test]
-fn every_kind_of_change_comes_back_and_forth() {
-    let nothing = |_: &Desk| {};
-    check("changed", |d| d.seed("a", "1"), |d| d.write(1, "a", "2"));
-    check("created", nothing, |d| d.write(1, "a", "2"));
-    check("removed", |d| d.seed("a", "1"), |d| d.remove(1, "a"));
-    check("emptied", |d| d.seed("a", "1"), |d| d.write(1, "a", ""));
-    check("mode kept", |d| mode(d, "a", 0o751), |d| d.write(1, "a", "2"));
-    check(
-        "twice in a turn",
-        |d| d.seed("a", "1"),
-        |d| {
-            d.write(1, "a", "2");
-            d.write(1, "a", "3");
-        },
-    );
-    check(
-        "over three turns",
-        |d| d.seed("a", "1"),
-        |d| {
-            d.write(1, "a", "2");
-            d.remove(2, "a");
-            d.write(3, "a", "4");
-        },
-    );
-    check("a tree made", nothing, |d| {
-        d.mkdir(1, "x");
-        d.mkdir(1, "x/y");
-        d.write(1, "x/y/f", "1");
-    });
-    check(
-        "a tree removed",
-        |d| d.seed("x/y/f", "1"),
-        |d| {
-            d.remove(1, "x/y/f");
-            d.remove(1, "x/y");
-            d.remove(1, "x");
-        },
-    );
-    check(
-        "a link removed",
-        |d| symlink("/nowhere", d.path("l")).expect("linked"),
-        |d| {
-            d.remove(1, "l");
-        },
-    );
-    check(
-        "a folder becomes a file",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.remove(1, "x/f");
-            d.remove(1, "x");
-            d.write(1, "x", "now a file");
-        },
-    );
-    check(
-        "a file becomes a folder",
-        |d| d.seed("x", "1"),
-        |d| {
-            d.remove(1, "x");
-            d.mkdir(1, "x");
-            d.write(1, "x/f", "1");
-        },
-    );
-    check("large", |d| d.seed("a", &"x".repeat(300_000)), |d| d.write(1, "a", "2"));
-    check(
-        "larger than is hashed",
-        |d| d.seed("a", &"y".repeat((16 << 20) + 1)),
-        |d| {
-            d.write(1, "a", "2");
-        },
-    );
-}
-
-#[test]
-fn moves_come_back_with_all_that_happened_around_them() {
-    check(
-        "atomic replacement",
-        |d| d.seed("a", "1"),
-        |d| {
-            d.write(1, ".a.tmp", "2");
-            d.rename(1, ".a.tmp", "a");
-        },
-    );
-    check("a file moved", |d| d.seed("a", "1"), |d| d.rename(1, "a", "b"));
-    check(
-        "a file moved over another",
-        |d| (d.seed("a", "1"), d.seed("b", "2")).0,
-        |d| {
-            d.rename(1, "a", "b");
-        },
-    );
-    check("a folder moved", |d| d.seed("x/y/f", "1"), |d| d.rename(1, "x", "z"));
-    check(
-        "a folder moved twice",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.rename(1, "x", "y");
-            d.rename(2, "y", "z");
-        },
-    );
-    check(
-        "changed, then moved",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.write(1, "x/f", "2");
-            d.rename(1, "x", "z");
-        },
-    );
-    check(
-        "moved, then changed",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.rename(1, "x", "z");
-            d.write(1, "z/f", "2");
-            d.write(1, "z/new", "3");
-        },
-    );
-    check(
-        "changed on both sides of a move",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.write(1, "x/f", "2");
-            d.write(1, "x/g", "made before");
-            d.rename(1, "x", "z");
-            d.write(1, "z/f", "3");
-            d.remove(2, "z/g");
-        },
-    );
-    check(
-        "the old name is used again",
-        |d| d.seed("x/f", "1"),
-        |d| {
-            d.rename(1, "x", "z");
-            d.mkdir(1, "x");
-            d.write(1, "x/f", "another");
-        },
-    );
-    check(
-        "two folders change places",
-        |d| (d.seed("x/f", "1"), d.seed("y/f", "2")).0,
-        |d| {
-            d.rename(1, "x", "t");
-            d.rename(1, "y", "x");
-            d.rename(1, "t", "y");
-            d.write(1, "x/f", "3");
-        },
-    );
-    check(
-        "over an empty folder",
-        |d| (d.seed("x/f", "1"), made(d, "e")).0,
-        |d| {
-            d.rename(1, "x", "e");
-        },
-    );
-}
-
-fn mode(desk: &Desk, path: &str, mode: u32) {
-    desk.seed(path, "1");
-    fs::set_permissions(desk.path(path), fs::Permissions::from_mode(mode)).expect("set");
-}
-
-fn made(desk: &Desk, path: &str) {
-    fs::create_dir(desk.path(path)).expect("made");
-}
+use desk::Desk;
 
 #[test]
 fn one_turn_of_several_is_undone_alone() {
@@ -362,129 +42,6 @@ fn one_turn_of_several_is_undone_alone() {
     desk.apply(None);
     assert_eq!(desk.read("a"), "1");
     assert!(matches!(desk.undo().plan(None), Err(UndoError::Nothing)));
-}
-
-#[test]
-fn an_earlier_turn_names_the_later_one_in_its_way() {
-    let desk = Desk::new();
-    desk.seed("a", "1");
-    desk.write(1, "a", "2");
-    desk.write(2, "a", "3");
-    let plan = desk.plan(Some(1));
-    let conflict = plan.steps[0].conflict.as_ref().expect("a conflict");
-    assert_eq!(conflict.reason, Reason::ChangedByTurn(2));
-    assert_eq!(desk.undo().plan_from(1).expect("a plan").turns, [1, 2]);
-    desk.apply(Some(2));
-    desk.apply(Some(1));
-    assert_eq!(desk.read("a"), "1");
-}
-
-#[test]
-fn what_somebody_else_changed_is_refused_shown_and_kept() {
-    let desk = Desk::new();
-    desk.seed("a", "one\ntwo\n");
-    desk.seed("b", "1");
-    desk.write(1, "a", "one\n2\n");
-    desk.write(1, "b", "2");
-    desk.seed("a", "one\n2\nmine\n");
-    desk.leave();
-    let undo = desk.undo();
-    let plan = undo.plan(None).expect("a plan");
-    let diff = plan.conflicts().next().and_then(|s| s.conflict.clone()?.diff).expect("a diff");
-    assert!(diff.contains("-mine\n") && diff.contains("+two\n"), "{diff}");
-    let refused = undo.apply(&plan, OnConflict::Refuse);
-    let paths = vec![desk.path("a").display().to_string()];
-    assert!(matches!(refused, Err(UndoError::Conflicts { paths: p }) if p == paths));
-    assert_eq!((desk.read("a"), desk.read("b")), ("one\n2\nmine\n".into(), "2".into()));
-
-    let partial = desk.apply_as(None, OnConflict::Skip);
-    assert_eq!(partial.outcomes, [StepOutcome::Skipped, StepOutcome::Done]);
-    assert_eq!((desk.read("a"), desk.read("b")), ("one\n2\nmine\n".into(), "1".into()));
-
-    // What is left of the turn can still be undone, by force, and even that has a way back.
-    let forced = desk.apply_as(Some(1), OnConflict::Overwrite);
-    assert_eq!(desk.read("a"), "one\ntwo\n");
-    desk.apply(Some(forced.turn));
-    assert_eq!(desk.read("a"), "one\n2\nmine\n");
-}
-
-#[test]
-fn every_conflict_has_its_reason() {
-    let reason = |act: fn(&Desk)| {
-        let desk = Desk::new();
-        desk.seed("a", "1");
-        desk.seed("d/f", "1");
-        act(&desk);
-        desk.leave();
-        let plan = desk.plan(None);
-        let reasons: Vec<Reason> =
-            plan.conflicts().filter_map(|s| Some(s.conflict.clone()?.reason)).collect();
-        reasons
-    };
-    assert_eq!(
-        reason(|d| {
-            d.write(1, "a", "2");
-            d.seed("a", "3");
-        }),
-        [Reason::ChangedSince]
-    );
-    assert_eq!(
-        reason(|d| {
-            d.write(1, "a", "2");
-            fs::remove_file(d.path("a")).expect("gone");
-        }),
-        [Reason::RemovedSince]
-    );
-    assert_eq!(
-        reason(|d| {
-            d.remove(1, "a");
-            d.seed("a", "3");
-        }),
-        [Reason::CreatedSince]
-    );
-    assert_eq!(
-        reason(|d| {
-            d.before(1, "a").expect("kept");
-            d.seed("a", "2");
-        }),
-        [Reason::Unsettled]
-    );
-    assert_eq!(
-        reason(|d| {
-            d.rename(1, "d", "e");
-            fs::rename(d.path("e"), d.path("x")).expect("ok");
-        }),
-        [Reason::NotWhereItWas]
-    );
-    // Touched or written anew with the same bytes is no conflict, and neither is a change that
-    // somebody has taken back already.
-    assert_eq!(
-        reason(|d| {
-            d.write(1, "a", "2");
-            d.seed("a", "2");
-        }),
-        []
-    );
-    assert_eq!(
-        reason(|d| {
-            d.write(1, "a", "2");
-            d.seed("a", "1");
-        }),
-        []
-    );
-}
-
-#[test]
-fn a_folder_with_somebody_elses_file_stays_and_is_named() {
-    let desk = Desk::new();
-    desk.mkdir(1, "x");
-    desk.write(1, "x/ours", "1");
-    desk.seed("x/theirs", "2");
-    let plan = desk.plan(None);
-    assert_eq!(plan.lost.len(), 1);
-    assert_eq!(plan.lost[0].path, "x");
-    desk.apply(None);
-    assert_eq!(desk.tree().into_keys().collect::<Vec<_>>(), ["x", "x/theirs"]);
 }
 
 #[test]
@@ -514,12 +71,14 @@ fn without_content_undo_says_what_it_cannot_do() {
     desk.seed("a", "1");
     desk.write(1, "a", "2");
     desk.write(1, "new", "2");
+    desk.seed("b", "1");
+    desk.rename(1, "b", "c");
     let plan = desk.plan(None);
     assert_eq!(plan.lost[0].path, "a");
     assert!(plan.lost[0].why.contains("switched off"));
     desk.apply(None);
-    assert_eq!(desk.tree().into_keys().collect::<Vec<_>>(), ["a"]);
-    assert_eq!(desk.read("a"), "2");
+    assert_eq!(desk.tree().into_keys().collect::<Vec<_>>(), ["a", "b"], "a move needs no content");
+    assert_eq!((desk.read("a"), desk.read("b")), ("2".into(), "1".into()));
 }
 
 #[test]
@@ -672,63 +231,6 @@ fn the_session_is_one_diff_that_names_all() {
     assert_eq!(desk.undo().diff(&desk.root).expect("a diff"), "");
 }
 
-/// Runs `act` between two scans, as the tool for commands does.
-fn command(desk: &Desk, turn: u32, bounds: &Bounds, act: impl FnOnce()) -> Vec<Vec<String>> {
-    let dir = Dir::open_ambient_dir(&desk.root, ambient_authority()).expect("a folder");
-    let before = desk.store.scan(desk.root(), &dir, bounds).expect("scanned");
-    act();
-    let after = desk.store.scan_after(desk.root(), &dir, bounds).expect("scanned");
-    let changes = desk.store.record_scan_diff(turn, before, after).expect("recorded");
-    vec![changes.created, changes.changed, changes.removed]
-}
-
-#[test]
-fn what_a_command_did_comes_back() {
-    let act = |desk: &Desk| {
-        let found = command(desk, 1, &Bounds::default(), || {
-            fs::write(desk.path("a"), "2").expect("ok");
-            fs::remove_dir_all(desk.path("d")).expect("ok");
-            fs::create_dir_all(desk.path("n/m")).expect("ok");
-            fs::write(desk.path("n/m/f"), "new").expect("ok");
-            symlink("a", desk.path("l")).expect("ok");
-        });
-        assert_eq!(
-            found,
-            [
-                vec!["l".to_owned(), "n".into(), "n/m".into(), "n/m/f".into()],
-                vec!["a".to_owned()],
-                vec!["d".to_owned(), "d/e".into(), "d/e/f".into()],
-            ]
-        );
-        // The next command finds what the first one left, and only looks.
-        let found = command(desk, 2, &Bounds::default(), || desk.seed("a", "3"));
-        assert_eq!(found, [vec![], vec!["a".to_owned()], vec![]]);
-    };
-    check("a command", |d| (d.seed("a", "1"), d.seed("d/e/f", "1")).0, act);
-}
-
-#[test]
-fn what_passed_the_bounds_is_said_and_never_taken_for_new() {
-    let desk = Desk::new();
-    desk.seed("big", &"x".repeat(50));
-    desk.seed("deep/a", "1");
-    desk.seed("deep/b", "1");
-    desk.seed("target/out", "1");
-    let bounds = Bounds { entries: 4, bytes: 100, file_bytes: 10 };
-    let found = command(&desk, 1, &bounds, || {
-        fs::write(desk.path("big"), "y").expect("ok");
-        fs::remove_file(desk.path("deep/b")).expect("ok");
-        desk.seed("target/more", "2");
-    });
-    assert_eq!(found, [vec![], vec!["big".to_owned()], vec![]], "deep did not fit before");
-    let plan = desk.plan(None);
-    let lost: Vec<&str> = plan.lost.iter().map(|lost| lost.path.as_str()).collect();
-    assert_eq!(lost, ["target", "deep", "big"], "{plan:?}");
-    assert!(plan.steps.is_empty());
-    desk.apply(None);
-    assert_eq!(desk.read("deep/a"), "1");
-}
-
 #[test]
 fn a_plan_is_only_good_for_the_session_it_was_made_from() {
     let desk = Desk::new();
@@ -746,6 +248,7 @@ fn a_plan_is_only_good_for_the_session_it_was_made_from() {
 /// In memory where that is possible: it is our own work that is measured, not what else keeps the
 /// disk busy. The times are printed with `--nocapture`.
 #[test]
+#[expect(clippy::print_stdout, reason = "the measured time is asked for")]
 fn undo_of_a_thousand_files_is_quick() {
     let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let desk = Desk::over(DEFAULT_LIMIT, memory.expect("a folder"));

@@ -137,11 +137,11 @@ fn write_one(before: &Side, after: &Side, out: &mut String) {
     match (before.mode, after.mode) {
         (None, Some(mode)) => {
             let _ = writeln!(out, "new file mode {mode}");
-            from = "/dev/null".to_owned();
+            "/dev/null".clone_into(&mut from);
         }
         (Some(mode), None) => {
             let _ = writeln!(out, "deleted file mode {mode}");
-            to = "/dev/null".to_owned();
+            "/dev/null".clone_into(&mut to);
         }
         (Some(old), Some(new)) if old != new => {
             let _ = writeln!(out, "old mode {old}\nnew mode {new}");

@@ -98,6 +98,11 @@ pub(super) enum State {
     File(FileState),
     Dir {
         mode: u32,
+        ino: u64,
+        /// When it was made, in nanoseconds since 1970, where the system tells: inodes are used
+        /// again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        born: Option<i64>,
     },
     Symlink {
         target: String,

@@ -21,7 +21,7 @@ pub(super) fn glance(parent: &Dir, name: &str) -> io::Result<State> {
     Ok(if kind.is_file() {
         State::File(file_state(&metadata))
     } else if kind.is_dir() {
-        State::Dir { mode: mode_of(&metadata) }
+        State::Dir { mode: mode_of(&metadata), ino: metadata.ino(), born: born(&metadata) }
     } else if kind.is_symlink() {
         match parent.read_link_contents(name)?.into_os_string().into_string() {
             Ok(target) => State::Symlink { target },
@@ -104,6 +104,11 @@ fn file_state(metadata: &Metadata) -> FileState {
         content: None,
         lost: None,
     }
+}
+
+fn born(metadata: &Metadata) -> Option<i64> {
+    let created = metadata.created().ok()?.into_std();
+    i64::try_from(created.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
 #[cfg(unix)]

@@ -86,7 +86,7 @@ impl<'a> Planner<'a> {
         }
         wishes.retain(|wish| self.is_due(wish));
         // Parents sort before what they hold.
-        wishes.sort_by(|a, b| a.at.absolute().cmp(&b.at.absolute()));
+        wishes.sort_by_cached_key(|wish| wish.at.absolute());
         for wish in &wishes {
             self.view.plan(wish.at, wish.target.clone());
         }
@@ -105,7 +105,7 @@ impl<'a> Planner<'a> {
     /// Whether there is something to do for a path, and a way to do it.
     fn is_due(&mut self, wish: &Wish<'_>) -> bool {
         let mode_differs = matches!((&wish.present, wish.target),
-            (State::Dir { mode: now }, State::Dir { mode: old }) if now != old);
+            (State::Dir { mode: now, .. }, State::Dir { mode: old, .. }) if now != old);
         if wish.present.same(wish.target) && !mode_differs {
             return false;
         }
@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
                 Action::Restore { size: file.size, mode: file.mode }
             }
             State::File(file) => Action::Recreate { size: file.size, mode: file.mode },
-            State::Dir { mode } => Action::MakeDirectory { mode: *mode },
+            State::Dir { mode, .. } => Action::MakeDirectory { mode: *mode },
             State::Symlink { target } => Action::Link { target: target.clone() },
             State::Absent | State::Other { .. } => return Ok(()),
         };
@@ -195,7 +195,7 @@ impl<'a> Planner<'a> {
             }
             _ => false,
         };
-        later.filter(about).map(Entry::turn).last()
+        later.filter(about).map(Entry::turn).next_back()
     }
 
     fn diff(&self, wish: &Wish<'_>) -> Result<Option<String>, UndoError> {

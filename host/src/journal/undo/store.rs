@@ -65,8 +65,9 @@ impl UndoStore {
 
     /// From now on keeps below `session_folder`, which need not exist. What was kept for another
     /// session before stays there.
-    pub fn attach(&self, session_folder: PathBuf) {
-        *self.inner() = Inner { folder: Some(session_folder.join("undo")), ..Inner::default() };
+    pub fn attach(&self, mut session_folder: PathBuf) {
+        session_folder.push("undo");
+        *self.inner() = Inner { folder: Some(session_folder), ..Inner::default() };
     }
 
     /// The highest turn that the session's index knows, undo turns included; 0 for none. Turns
@@ -110,11 +111,14 @@ impl UndoStore {
             return Ok(());
         }
         self.before_change(turn, to)?;
-        let is_dir = self.look_at(from)?.is_dir();
+        let is_dir = look_at(from)?.is_dir();
         if !is_dir {
-            match self.before_change(turn, from) {
-                Err(UndoError::TooLarge { .. }) => {}
-                done => return done,
+            // Without its content it could not be made again, so then it is a move as well.
+            if self.limit > 0 {
+                match self.before_change(turn, from) {
+                    Err(UndoError::TooLarge { .. }) => {}
+                    done => return done,
+                }
             }
         }
         // What was kept below either end is about to change its path, so how the turn left it
@@ -157,6 +161,11 @@ impl UndoStore {
         self.append(&Entry::After { turn, at, new })
     }
 
+    /// What was kept below the path is kept no more: it has moved away.
+    pub(super) fn forget_below(&self, above: &str) {
+        self.inner().seen.retain(|path, _| below(path, above).is_none());
+    }
+
     fn settle_below(&self, turn: u32, above: &str) -> Result<(), UndoError> {
         let mut kept = Vec::new();
         self.inner().seen.retain(|path, seen| match seen {
@@ -179,10 +188,7 @@ impl UndoStore {
         }
         let path = absolute(change.root, change.path);
         loop {
-            if inner.turn != turn {
-                inner.turn = turn;
-                inner.seen.retain(|_, seen| matches!(seen, Seen::Keeping));
-            }
+            inner.enter(turn);
             match inner.seen.get(&path) {
                 Some(Seen::Kept(_)) => return Ok(None),
                 Some(Seen::Keeping) => {
@@ -202,20 +208,12 @@ impl UndoStore {
     pub(super) fn mark_kept(&self, turn: u32, at: &At) -> Result<bool, UndoError> {
         let mut inner = self.inner();
         inner.open()?;
-        if inner.turn != turn {
-            inner.turn = turn;
-            inner.seen.clear();
-        }
+        inner.enter(turn);
         Ok(inner.seen.insert(at.absolute(), Seen::Kept(at.clone())).is_none())
     }
 
-    fn look_at(&self, change: Change<'_>) -> Result<State, UndoError> {
-        look::glance(change.parent, change.name)
-            .map_err(|cause| UndoError::io("look at", change.path, cause))
-    }
-
     fn keep(&self, change: Change<'_>) -> Result<State, UndoError> {
-        let mut state = match self.look_at(change)? {
+        let mut state = match look_at(change)? {
             State::File(state) => state,
             other => return Ok(other),
         };
@@ -311,6 +309,14 @@ impl UndoStore {
 }
 
 impl Inner {
+    /// Forgets what another turn has kept.
+    fn enter(&mut self, turn: u32) {
+        if self.turn != turn {
+            self.turn = turn;
+            self.seen.retain(|_, seen| matches!(seen, Seen::Keeping));
+        }
+    }
+
     /// The open files, made or opened now if this is the first need of them.
     fn open(&mut self) -> Result<&mut Open, UndoError> {
         let Some(folder) = &self.folder else { return Err(UndoError::Nothing) };
@@ -377,6 +383,11 @@ impl fmt::Debug for UndoStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UndoStore").field("limit", &self.limit).finish_non_exhaustive()
     }
+}
+
+fn look_at(change: Change<'_>) -> Result<State, UndoError> {
+    look::glance(change.parent, change.name)
+        .map_err(|cause| UndoError::io("look at", change.path, cause))
 }
 
 fn room(limit: u64, used: u64, size: u64, path: &str) -> Result<(), UndoError> {

@@ -52,6 +52,10 @@ impl Body {
             self.timeouts.idle
         };
         let left = self.whole_by.saturating_duration_since(now);
+        // A timer alone does not do: a body that is always ready never lets it come to its turn.
+        if left.is_zero() {
+            return Err(Fault::Overdue { seconds: whole_seconds(self.timeouts.total) });
+        }
         match timeout(patience.min(left), self.response.chunk()).await {
             Err(_) if left <= patience => {
                 Err(Fault::Overdue { seconds: whole_seconds(self.timeouts.total) })

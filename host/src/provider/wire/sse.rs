@@ -159,6 +159,7 @@ mod tests {
     fn n22_everything_the_standard_allows() {
         check("data: a\n\n", &[("", "a")]);
         check("data: a\r\n\r\ndata: b\r\n\r\n", &[("", "a"), ("", "b")]);
+        check("data: a\r\ndata: b\r\n\r\n", &[("", "a\nb")]);
         check("data: a\r\rdata: b\r\r", &[("", "a"), ("", "b")]);
         check("data: a\r\n\rdata: b\n\r\n", &[("", "a"), ("", "b")]);
         check(":ping\n\n: ping\n\ndata: a\n\n", &[("", "a")]);
