@@ -137,6 +137,7 @@ impl AgentBuilder {
             cancel: self.cancel,
             terminate: self.terminate,
             call_ids,
+            turns_before: 0,
         })
     }
 }

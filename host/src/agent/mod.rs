@@ -58,6 +58,8 @@ pub struct Agent {
     terminate: CancellationToken,
     /// Ids that calls of this conversation have, so that each is used once.
     call_ids: HashSet<String>,
+    /// Turns of earlier runs: a turn's number is used once in a session, since undo goes by it.
+    turns_before: u32,
 }
 
 impl Agent {
@@ -99,7 +101,9 @@ impl Agent {
         }
         self.messages.push(Message::user(prompt));
         let mut report = RunReport::new(session);
-        match turn::run(self, &mut report).await {
+        let ended = turn::run(self, &mut report).await;
+        self.turns_before += report.turns;
+        match ended {
             Ok(stop) => report.stop = stop,
             Err(error) => {
                 report.stop = StopReason::Failed;

@@ -83,7 +83,7 @@ async fn turns(
             return Ok(stop);
         }
         report.turns += 1;
-        let turn = report.turns;
+        let turn = agent.turns_before + report.turns;
         let begun = Instant::now();
         let reply = match ask(agent, turn, stopping).await {
             Ok(reply) => reply,
@@ -157,7 +157,7 @@ fn accept(
     begun: Instant,
 ) -> Result<(), JournalError> {
     let Reply { mut message, usage, .. } = reply;
-    let (turn, ms) = (report.turns, begun.elapsed().as_millis() as u64);
+    let (turn, ms) = (agent.turns_before + report.turns, begun.elapsed().as_millis() as u64);
     name_calls(&mut message.tool_calls, turn, &mut agent.call_ids);
     report.usage += usage;
     let cost = agent.price.map(|price| price.of(usage));
@@ -191,7 +191,7 @@ fn finish(agent: &Agent, end: &ReplyStop, refused: bool) -> StopReason {
 
 fn watcher<'a>(agent: &'a Agent, report: &'a mut RunReport) -> Watcher<'a> {
     Watcher {
-        turn: report.turns,
+        turn: agent.turns_before + report.turns,
         journal: agent.journal.as_deref(),
         reporter: &agent.reporter,
         report,

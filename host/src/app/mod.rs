@@ -12,6 +12,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::config::Settings;
+use crate::journal::{Journal, UndoStore};
 use crate::sandbox::{self, Compiler, Runtime};
 use crate::tool::{PathScope, Registry};
 use crate::workspace::Workdir;
@@ -27,6 +28,7 @@ pub struct Host {
     registry: Arc<Registry>,
     plugins: Vec<PluginStatus>,
     prompt: String,
+    undo: Arc<UndoStore>,
 }
 
 impl Host {
@@ -42,10 +44,11 @@ impl Host {
         );
         let scope = scope.resolving(real_path_in(&workdir));
         let registry = Arc::new(Registry::new().with_paths(scope));
-        let plugins = plugins::load(settings, &workdir, &runtime, &registry)
+        let undo = Arc::new(UndoStore::new(settings.undo_limit));
+        let plugins = plugins::load(settings, &workdir, &runtime, &registry, &undo)
             .context("the plugins cannot be loaded")?;
         let prompt = prompt::system_prompt(&workdir);
-        Ok(Self { workdir, registry, plugins, prompt })
+        Ok(Self { workdir, registry, plugins, prompt, undo })
     }
 
     pub fn workdir(&self) -> &Workdir {
@@ -59,6 +62,12 @@ impl Host {
     /// The standard plugin first, then those of the plugin directory by file name.
     pub fn plugins(&self) -> &[PluginStatus] {
         &self.plugins
+    }
+
+    /// Keeps the old states of what the tools change in the folder of the session `journal`, from
+    /// now on. Before that, nothing is kept.
+    pub fn keep_undo(&self, journal: &Journal) {
+        self.undo.attach(journal.path().with_extension(""));
     }
 
     pub fn system_prompt(&self) -> &str {

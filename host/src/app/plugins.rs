@@ -8,6 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::config::Settings;
+use crate::journal::UndoStore;
 use crate::policy::Grant;
 use crate::sandbox::{
     self, Access, Limits, Plugin, Root, Rules, Runtime, STANDARD_NAME, Seen, standard_plugin,
@@ -50,6 +51,7 @@ pub(super) fn load(
     workdir: &Workdir,
     runtime: &Arc<Runtime>,
     registry: &Registry,
+    undo: &Arc<UndoStore>,
 ) -> anyhow::Result<Vec<PluginStatus>> {
     let place = Place {
         workdir,
@@ -57,6 +59,7 @@ pub(super) fn load(
         umask: umask(),
         secret_files: &settings.secret_files,
         seen: Arc::default(),
+        undo: Arc::clone(undo),
     };
     let mut owners = BTreeMap::new();
     let mut statuses = Vec::new();
@@ -131,6 +134,7 @@ struct Place<'a> {
     secret_files: &'a [String],
     /// One memory of what was read serves all plugins of the session.
     seen: Arc<Seen>,
+    undo: Arc<UndoStore>,
 }
 
 impl Place<'_> {
@@ -199,6 +203,7 @@ impl Place<'_> {
             umask: self.umask,
             secret_files: self.secret_files.to_vec(),
             seen: Arc::clone(&self.seen),
+            undo: Arc::clone(&self.undo),
         })
     }
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::config::{ModelChoice, Settings};
-use crate::provider::{OpenAi, Provider, ScriptProvider, ServiceSettings};
+use crate::config::{Api, ModelChoice, Settings};
+use crate::provider::{
+    Anthropic, Ollama, OpenAi, OpenAiResponses, Provider, ScriptProvider, ServiceSettings,
+};
 
 /// The service that the settings name.
 pub fn provider(settings: &Settings) -> anyhow::Result<Arc<dyn Provider>> {
@@ -14,7 +16,12 @@ pub fn provider(settings: &Settings) -> anyhow::Result<Arc<dyn Provider>> {
             wire.key = service.key;
             wire.headers = service.headers;
             wire.context = service.context;
-            Arc::new(OpenAi::new(wire)?)
+            match service.api {
+                Api::Openai => Arc::new(OpenAi::new(wire)?),
+                Api::OpenaiResponses => Arc::new(OpenAiResponses::new(wire)?),
+                Api::Anthropic => Arc::new(Anthropic::new(wire)?),
+                Api::Ollama => Arc::new(Ollama::new(wire)?),
+            }
         }
     })
 }

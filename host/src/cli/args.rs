@@ -138,6 +138,31 @@ pub(super) enum Session {
         /// Its id, or the beginning of it; the newest where none is given
         id: Option<String>,
     },
+    /// Take back what a session's tools changed
+    Undo(Undoing),
+    /// Show what a session changed, as one diff
+    Diff {
+        /// Its id, or the beginning of it; the newest that changed this workdir where none is given
+        id: Option<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Undoing {
+    /// Its id, or the beginning of it; the newest that changed this workdir where none is given
+    pub(super) id: Option<String>,
+    /// Only this turn; an undo is a turn too, and undoing that brings the changes back
+    #[arg(long, value_name = "N")]
+    pub(super) turn: Option<u32>,
+    /// Show what would be done
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Leave files that somebody has changed since, and undo the rest
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(super) skip: bool,
+    /// Replace files that somebody has changed since; what is replaced is kept for undo
+    #[arg(long)]
+    pub(super) overwrite: bool,
 }
 
 #[cfg(test)]

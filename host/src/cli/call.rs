@@ -36,7 +36,9 @@ pub(super) async fn run(
     let known = host.registry().definitions().iter().any(|spec| spec.name == tool);
     // A misspelt name is a fault of the command line and leaves no session behind.
     let journal = if known && invocation.settings.keep_session {
-        Some(begin(invocation, &host, &call)?)
+        let journal = begin(invocation, &host, &call)?;
+        host.keep_undo(&journal);
+        Some(journal)
     } else {
         None
     };

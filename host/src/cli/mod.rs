@@ -14,6 +14,7 @@ mod settings;
 mod signals;
 mod stdin;
 mod tools;
+mod undo;
 mod usage;
 
 use std::process::ExitCode;
@@ -88,6 +89,8 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
         Command::Session { command: Session::Show { id } } => {
             session::show(&invocation, id.as_deref())
         }
+        Command::Session { command: Session::Undo(asked) } => undo::undo(&invocation, asked),
+        Command::Session { command: Session::Diff { id } } => undo::diff(&invocation, id.as_deref()),
         Command::Tools => on_runtime(async { tools::run(&invocation) }),
         Command::Plugin { command: Plugin::List } => {
             on_runtime(async { plugin::list(&invocation) })

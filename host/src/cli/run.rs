@@ -43,7 +43,9 @@ pub(super) async fn run(invocation: &Invocation, prompt: String) -> anyhow::Resu
     signals.begin();
     // Last of all, so that what cannot begin leaves no session behind.
     let journal = if settings.keep_session {
-        Some(Arc::new(begin(invocation, &host, provider.as_ref())?))
+        let journal = begin(invocation, &host, provider.as_ref())?;
+        host.keep_undo(&journal);
+        Some(Arc::new(journal))
     } else {
         None
     };

@@ -48,6 +48,11 @@ pub(super) fn show(invocation: &Invocation, id: Option<&str>) -> anyhow::Result<
                 )),
             }
         }
+        let touched = super::undo::touched(&session.path.with_extension(""));
+        if !touched.is_empty() {
+            let heading = output.out_paint().bold("files:");
+            output.print(&format!("{heading}\n{}\n", touched.join("\n")));
+        }
         return Ok(0);
     }
     // A log may be larger than memory, so the array is written as it is read.
@@ -66,7 +71,7 @@ pub(super) fn show(invocation: &Invocation, id: Option<&str>) -> anyhow::Result<
 }
 
 /// The session whose id begins with `id`, or the newest.
-fn find(folder: &Path, id: Option<&str>) -> anyhow::Result<SessionSummary> {
+pub(super) fn find(folder: &Path, id: Option<&str>) -> anyhow::Result<SessionSummary> {
     let mut found = journal::list(folder)?;
     if let Some(id) = id {
         found.retain(|session| session.session.starts_with(id));

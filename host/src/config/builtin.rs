@@ -2,12 +2,13 @@
 
 use reqwest::Url;
 
-use super::{ConfigError, Env};
+use super::{Api, ConfigError, Env};
 
-/// A service known by name. All speak the chat completions protocol of `OpenAI`.
+/// A service known by name.
 #[derive(Debug, Clone, Copy)]
 pub struct Builtin {
     pub name: &'static str,
+    pub api: Api,
     pub base_url: &'static str,
     /// The variable that holds its key; none for a local service.
     pub key: Option<&'static str>,
@@ -19,41 +20,60 @@ pub struct Builtin {
 pub const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "openai",
+        api: Api::Openai,
         base_url: "https://api.openai.com/v1",
         key: Some("OPENAI_API_KEY"),
         model: Some("gpt-5-mini"),
     },
     Builtin {
+        name: "anthropic",
+        api: Api::Anthropic,
+        base_url: "https://api.anthropic.com",
+        key: Some("ANTHROPIC_API_KEY"),
+        model: Some("claude-sonnet-4-5"),
+    },
+    Builtin {
         name: "deepseek",
+        api: Api::Openai,
         base_url: "https://api.deepseek.com/v1",
         key: Some("DEEPSEEK_API_KEY"),
         model: Some("deepseek-chat"),
     },
     Builtin {
         name: "openrouter",
+        api: Api::Openai,
         base_url: "https://openrouter.ai/api/v1",
         key: Some("OPENROUTER_API_KEY"),
         model: Some("openrouter/auto"),
     },
     Builtin {
         name: "groq",
+        api: Api::Openai,
         base_url: "https://api.groq.com/openai/v1",
         key: Some("GROQ_API_KEY"),
         model: Some("openai/gpt-oss-120b"),
     },
     Builtin {
         name: "mistral",
+        api: Api::Openai,
         base_url: "https://api.mistral.ai/v1",
         key: Some("MISTRAL_API_KEY"),
         model: Some("mistral-medium-latest"),
     },
     Builtin {
         name: "gemini",
+        api: Api::Openai,
         base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
         key: Some("GEMINI_API_KEY"),
         model: Some("gemini-flash-latest"),
     },
-    Builtin { name: "ollama", base_url: "http://localhost:11434/v1", key: None, model: None },
+    Builtin {
+        name: "ollama",
+        api: Api::Ollama,
+        base_url: "http://localhost:11434",
+        key: None,
+        model: None,
+    },
 ];
 
 /// The built-in service `name`.
@@ -95,7 +115,7 @@ pub(super) fn checked_url(text: &str, origin: &str) -> Result<String, ConfigErro
     Ok(if url.query().is_some() { text } else { text.trim_end_matches('/') }.to_owned())
 }
 
-/// Where Ollama's compatible endpoint is by `OLLAMA_HOST`, which may be a host, a port, both, or
+/// Where Ollama is by `OLLAMA_HOST`, which may be a host, a port, both, or
 /// a URL. A server told to listen everywhere is reached on this machine.
 pub(super) fn ollama_url(env: &Env) -> Result<Option<String>, ConfigError> {
     let origin = "environment OLLAMA_HOST";
@@ -116,7 +136,7 @@ pub(super) fn ollama_url(env: &Env) -> Result<Option<String>, ConfigError> {
     if matches!(url.host_str(), Some("0.0.0.0" | "[::]")) {
         let _ = url.set_host(Some("localhost"));
     }
-    checked_url(&format!("{}/v1", url.as_str().trim_end_matches('/')), origin).map(Some)
+    checked_url(url.as_str(), origin).map(Some)
 }
 
 #[cfg(test)]
@@ -145,12 +165,12 @@ mod tests {
             let url = ollama_url(&Env::of(&[("OLLAMA_HOST", value)])).unwrap();
             assert_eq!(url.as_deref(), Some(expect), "{value}");
         };
-        check("localhost", "http://localhost:11434/v1");
-        check("box:8080", "http://box:8080/v1");
-        check(":9000", "http://localhost:9000/v1");
-        check("0.0.0.0", "http://localhost:11434/v1");
-        check("https://box.example/llm/", "https://box.example/llm/v1");
-        check("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1");
+        check("localhost", "http://localhost:11434");
+        check("box:8080", "http://box:8080");
+        check(":9000", "http://localhost:9000");
+        check("0.0.0.0", "http://localhost:11434");
+        check("https://box.example/llm/", "https://box.example/llm");
+        check("http://127.0.0.1:11434", "http://127.0.0.1:11434");
         assert!(ollama_url(&Env::default()).unwrap().is_none());
         assert!(ollama_url(&Env::of(&[("OLLAMA_HOST", "http://[")])).is_err());
     }

@@ -20,6 +20,9 @@ pub(super) struct FileConfig {
     pub(super) approve: Option<Approve>,
     /// Files that look like secrets and may be read by tools all the same.
     pub(super) secret_files: Vec<String>,
+    /// Bytes of old content that a session keeps for undo.
+    #[serde(deserialize_with = "crate::policy::optional_size")]
+    pub(super) undo_limit: Option<u64>,
     pub(super) limits: FileLimits,
     pub(super) providers: BTreeMap<String, ProviderEntry>,
     pub(super) plugins: BTreeMap<String, Grant>,
@@ -39,7 +42,9 @@ pub(super) struct FileLimits {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderEntry {
-    pub api: Api,
+    /// What the service speaks; a built-in one knows, another speaks chat completions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<Api>,
     /// Its query is never shown, since gateways put keys there.
     #[serde(deserialize_with = "base_url", serialize_with = "without_query")]
     pub base_url: Option<String>,
@@ -61,6 +66,12 @@ pub enum Api {
     /// Chat completions, as `OpenAI` defines them and many servers offer them.
     #[default]
     Openai,
+    /// The successor of chat completions at `OpenAI` itself.
+    OpenaiResponses,
+    /// Messages, as Anthropic defines them.
+    Anthropic,
+    /// Ollama's own chat endpoint.
+    Ollama,
 }
 
 /// Money per million tokens, in whatever currency the user thinks in.
@@ -203,7 +214,7 @@ mod tests {
         check("approve = \"allways\"", "line 1, column 11", &["allways"]);
         check("[providers.x]\nkey = \"sk-CANARY\"", "line 2, column 7", &["`env:NAME`"]);
         check("[providers.x]\nkey = \"cmd:pass\"", "line 2, column 7", &["not supported"]);
-        check("[providers.x]\napi = \"anthropic\"", "line 2, column 7", &["anthropic", "openai"]);
+        check("[providers.x]\napi = \"antropic\"", "line 2, column 7", &["antropic", "openai"]);
         check("[plugins.docs]\nlimits = { memory = \"0\" }", "line 2, column 21", &["no limit"]);
         check("[plugins.docs", "line 1, column 14", &["unclosed"]);
         check("model = \"a", "line 1, column 11", &[]);

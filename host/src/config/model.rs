@@ -79,7 +79,7 @@ impl Settings {
             key: self.key(provider, known, &entry, &base_url, of_env)?,
             provider: provider.to_owned(),
             model: model.to_owned(),
-            api: entry.api,
+            api: entry.api.or(known.map(|b| b.api)).unwrap_or_default(),
             base_url,
             headers: entry.headers.into_iter().collect(),
             context: entry.context,
@@ -130,6 +130,11 @@ impl Settings {
                 .env
                 .text("OPENAI_BASE_URL")
                 .map(|url| builtin::checked_url(url, "environment OPENAI_BASE_URL"))
+                .transpose()?,
+            "anthropic" => self
+                .env
+                .text("ANTHROPIC_BASE_URL")
+                .map(|url| builtin::checked_url(url, "environment ANTHROPIC_BASE_URL"))
                 .transpose()?,
             "ollama" => builtin::ollama_url(&self.env)?,
             _ => None,
@@ -275,9 +280,9 @@ mod tests {
 
     #[test]
     fn req_101_ollama_needs_no_key_and_obeys_its_own_variable() {
-        assert_eq!(service(Some("ollama/x"), "", &[]).base_url, "http://localhost:11434/v1");
+        assert_eq!(service(Some("ollama/x"), "", &[]).base_url, "http://localhost:11434");
         let vars = [("OLLAMA_HOST", "box:9")];
-        assert_eq!(service(Some("ollama/x"), "", &vars).base_url, "http://box:9/v1");
+        assert_eq!(service(Some("ollama/x"), "", &vars).base_url, "http://box:9");
     }
 
     #[test]

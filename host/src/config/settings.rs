@@ -110,6 +110,8 @@ pub struct Settings {
     /// Files that look like secrets and may be read by tools all the same, relative to the
     /// workdir; `*` is all of them.
     pub secret_files: Vec<String>,
+    /// Bytes of old content that a session keeps for undo. What does not fit is not changed.
+    pub undo_limit: u64,
     /// Lines for the user: something was there and was not used.
     pub notices: Vec<String>,
     /// The config file, where there was one to read.
@@ -150,6 +152,7 @@ impl Settings {
             providers: file.providers,
             plugins: file.plugins,
             secret_files: file.secret_files,
+            undo_limit: file.undo_limit.unwrap_or(crate::journal::DEFAULT_LIMIT),
             read_from,
             paths,
             env,

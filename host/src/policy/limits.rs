@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Bytes of linear memory, all memories of the instance together.
-    #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_size", skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
     /// Wall-clock time of one call.
     #[serde(
@@ -19,7 +19,7 @@ pub struct Limits {
     )]
     pub timeout: Option<Duration>,
     /// Bytes of a call's result.
-    #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_size", skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
 }
 
@@ -86,7 +86,8 @@ enum Written {
     Text(String),
 }
 
-fn size<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
+/// For serde: a size as [`parse_size`] reads it, or a bare number of bytes.
+pub fn optional_size<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
     let text = match Written::deserialize(input)? {
         Written::Number(number) => number.to_string(),
         Written::Text(text) => text,

@@ -7,6 +7,6 @@ mod protected;
 mod secret;
 
 pub use grant::{Grant, HttpGrant, SecretGrant};
-pub use limits::{Limits, parse_duration, parse_size};
+pub use limits::{Limits, optional_size, parse_duration, parse_size};
 pub use protected::{holds_protected, protected};
 pub use secret::looks_secret;

@@ -67,6 +67,7 @@ impl Tool for PluginTool {
         let around = Surroundings {
             rules: Arc::clone(&self.rules),
             read_only: self.spec.effects.read_only,
+            turn: context.turn,
             limits: self.limits,
             environment: Arc::clone(&self.environment),
             settings: Arc::clone(&self.settings),

@@ -27,6 +27,7 @@ const MAX_HANDLES: usize = 4096;
 pub(super) struct Surroundings {
     pub rules: Arc<Rules>,
     pub read_only: bool,
+    pub turn: u32,
     pub limits: Limits,
     pub environment: Arc<[(String, String)]>,
     pub settings: Arc<BTreeMap<String, String>>,
@@ -39,6 +40,7 @@ impl Surroundings {
         Self {
             rules,
             read_only: true,
+            turn: 0,
             limits: Limits::default(),
             environment: Arc::new([]),
             settings: Arc::default(),
@@ -134,7 +136,7 @@ impl<'a> Sandbox<'a> {
     ) -> Self {
         let state = CallState {
             table: CallState::table(),
-            guard: Guard::new(Arc::clone(&around.rules), around.read_only),
+            guard: Guard::new(Arc::clone(&around.rules), around.read_only, around.turn),
             clocks: wasmtime_wasi::clocks::WasiClocksCtx::default(),
             memory: MemoryMeter::new(around.limits.memory),
             output: Arc::default(),

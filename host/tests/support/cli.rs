@@ -6,6 +6,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -30,8 +31,18 @@ impl Claw {
         for name in ["work", "home", "user"] {
             std::fs::create_dir(dir.path().join(name)).expect("a fresh directory");
         }
-        let home = dir.path().join("home").display().to_string();
+        let home = dir.path().join("home");
+        warm(&home);
+        let home = home.display().to_string();
         Self { dir, env: vec![("CLAWHOLD_HOME".to_owned(), home)] }
+    }
+
+    /// Like [`Self::new`], but nothing has ever run in this home: the first command compiles the
+    /// standard plugin, which takes a moment.
+    pub(crate) fn untouched() -> Self {
+        let claw = Self::new();
+        std::fs::remove_dir_all(claw.home().join("state")).expect("the cache of the harness");
+        claw
     }
 
     /// Sets a variable of the commands to come.
@@ -110,6 +121,34 @@ impl Claw {
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
+}
+
+/// Gives `home` the compiled standard plugin, which all tests share: each would otherwise spend
+/// seconds on compiling it anew.
+fn warm(home: &Path) {
+    static SHARED: OnceLock<PathBuf> = OnceLock::new();
+    let shared = SHARED.get_or_init(|| {
+        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("claw-home");
+        std::fs::create_dir_all(&shared).expect("the tests' own folder");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_claw"));
+        command.arg("tools").env_clear().env("CLAWHOLD_HOME", &shared);
+        command.current_dir(env!("CARGO_TARGET_TMPDIR"));
+        let made = command.arg("--allow-wide-workdir").stdin(Stdio::null()).output();
+        assert!(made.as_ref().is_ok_and(|made| made.status.success()), "{made:?}");
+        shared.join("state/cache")
+    });
+    let cache = home.join("state/cache");
+    private(&home.join("state"));
+    private(&cache);
+    for entry in std::fs::read_dir(shared).expect("the shared cache") {
+        let entry = entry.expect("an entry of the shared cache");
+        std::fs::copy(entry.path(), cache.join(entry.file_name())).expect("a copy of the cache");
+    }
+}
+
+fn private(folder: &Path) {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().mode(0o700).create(folder).expect("a fresh folder");
 }
 
 impl Ended {

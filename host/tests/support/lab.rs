@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use clawhold::journal::UndoStore;
 use clawhold::model::{Outcome, ToolReply};
 use clawhold::sandbox::{self, Access, Limits, Plugin, Root, Rules, Runtime};
 use clawhold::tool::{CallContext, Tool};
@@ -130,6 +131,7 @@ pub fn rules_over(workdir: &Path, writable: bool, quota: u64) -> Arc<Rules> {
         umask: 0o022,
         secret_files: Vec::new(),
         seen: Arc::default(),
+        undo: Arc::new(UndoStore::new(0)),
     })
 }
 

@@ -70,6 +70,7 @@ impl GuardView<'_> {
 
     fn set_times_of(&self, place: &Place, times: std::fs::FileTimes) -> Result<(), Trouble> {
         self.guard.may_write(place)?;
+        self.guard.keep(place)?;
         let mut options = cap_std::fs::OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
         #[cfg(unix)]

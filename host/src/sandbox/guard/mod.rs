@@ -7,6 +7,7 @@
 
 mod descriptor;
 mod directory;
+mod keep;
 mod metadata;
 mod open;
 mod place;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 use wasmtime::component::{HasData, ResourceTable};
 
+use crate::journal::UndoStore;
 use crate::text::escape_line;
 
 use place::Place;
@@ -72,6 +74,8 @@ pub struct Rules {
     pub secret_files: Vec<String>,
     /// What the session has read so far.
     pub seen: Arc<Seen>,
+    /// Where old states are kept; detached where there is no session.
+    pub undo: Arc<UndoStore>,
 }
 
 impl Rules {
@@ -85,6 +89,7 @@ impl Rules {
             umask: 0o022,
             secret_files: Vec::new(),
             seen: Arc::default(),
+            undo: Arc::new(UndoStore::new(0)),
         }
     }
 }
@@ -95,6 +100,8 @@ pub(super) struct Guard {
     rules: Arc<Rules>,
     /// Whether the call may change nothing, whatever its roots allow.
     read_only: bool,
+    /// The turn of the session that the call belongs to.
+    turn: u32,
     record: Record,
     meter: Arc<stream::Meter>,
     open: usize,
@@ -103,7 +110,7 @@ pub(super) struct Guard {
     /// Files that this call read, as they were then.
     read: Vec<(String, Stamp)>,
     /// Files that this call changed: from then on it knows them.
-    changed: BTreeMap<String, (Arc<Dir>, OsString)>,
+    changed: BTreeMap<(usize, String), (Arc<Dir>, OsString)>,
 }
 
 /// A file made by this call, private until it is finished.
@@ -116,11 +123,12 @@ struct Fresh {
 }
 
 impl Guard {
-    pub(super) fn new(rules: Arc<Rules>, read_only: bool) -> Self {
+    pub(super) fn new(rules: Arc<Rules>, read_only: bool, turn: u32) -> Self {
         let meter = Arc::new(stream::Meter::new(rules.quota));
         Self {
             rules,
             read_only,
+            turn,
             record: Record::default(),
             meter,
             open: 0,
@@ -143,6 +151,7 @@ impl Guard {
                 let _ = open::widen(&fresh.parent, &fresh.name, 0o666 & !self.rules.umask);
             }
         }
+        self.settle();
         self.learn();
         if self.meter.exhausted() {
             self.record.refuse(&Refusal::Quota { limit: self.rules.quota });
@@ -153,7 +162,7 @@ impl Guard {
     /// Refuses to change a file that somebody else has changed since this session read it.
     fn expect_unchanged(&self, place: &Place, now: &cap_std::fs::Metadata) -> Result<(), Refusal> {
         let label = self.rules.roots[place.root].label(&place.path);
-        let known = self.changed.contains_key(&label) || !now.is_file();
+        let known = self.changed.contains_key(&(place.root, place.path.clone())) || !now.is_file();
         if !known && self.rules.seen.changed(&label, Stamp::of(now)) {
             return Err(Refusal::Stale { path: escape_line(&label) });
         }
@@ -162,14 +171,18 @@ impl Guard {
 
     /// Notes that this call has changed the file at `place`.
     fn changing(&mut self, place: &Place) {
-        let label = self.rules.roots[place.root].label(&place.path);
-        self.changed.insert(label, (Arc::clone(&place.parent), place.name.clone()));
+        let key = (place.root, place.path.clone());
+        self.changed.insert(key, (Arc::clone(&place.parent), place.name.clone()));
     }
 
     /// Hands what the call has seen to the session: files read, as they were when opened, and
     /// files changed, as they are now.
     fn learn(&mut self) {
-        let changed = std::mem::take(&mut self.changed);
+        let roots = &self.rules.roots;
+        let changed: BTreeMap<String, _> = std::mem::take(&mut self.changed)
+            .into_iter()
+            .map(|((root, path), at)| (roots[root].label(&path), at))
+            .collect();
         let read = std::mem::take(&mut self.read);
         let read = read.into_iter().filter(|(path, _)| !changed.contains_key(path));
         let read: Vec<_> = read.map(|(path, stamp)| (path, Some(stamp))).collect();

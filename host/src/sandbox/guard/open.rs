@@ -107,6 +107,9 @@ impl Guard {
             self.open += 1;
             return Ok(Node::Dir(DirNode { dir: Arc::new(dir), root: place.root, path: place.path.clone() }));
         }
+        if changes {
+            self.keep(place)?;
+        }
         let (file, created) = open_file(place, create, exclusive(how), changes)?;
         self.admit(place, file, created, truncate, access)
     }

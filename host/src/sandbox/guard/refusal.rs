@@ -30,6 +30,8 @@ pub(crate) enum Refusal {
     Secret { path: String },
     #[error("`{path}` has been changed by somebody else since it was read here; read it again, then repeat the change on what it holds now")]
     Stale { path: String },
+    #[error("`{path}` is not changed, since its old state could not be kept for undo: {why}")]
+    CannotKeep { path: String, why: String },
     #[error("`{path}` is not a regular file but {kind}, and is not opened")]
     NotRegular { path: String, kind: &'static str },
 }
@@ -46,7 +48,9 @@ pub(crate) enum Ruling {
 impl Refusal {
     pub(crate) fn ruling(&self) -> Ruling {
         match self {
-            Self::Quota { .. } | Self::TooManyOpen { .. } => Ruling::Failed(FailureCode::TooLarge),
+            Self::Quota { .. } | Self::TooManyOpen { .. } | Self::CannotKeep { .. } => {
+                Ruling::Failed(FailureCode::TooLarge)
+            }
             Self::NotRegular { .. } => Ruling::Failed(FailureCode::Unsupported),
             Self::Stale { .. } => Ruling::Failed(FailureCode::Conflict),
             _ => Ruling::Denied,
@@ -57,7 +61,10 @@ impl Refusal {
     pub(crate) fn what(&self) -> &'static str {
         match self {
             Self::Outside { .. } | Self::AbsoluteLink { .. } | Self::OffLimits { .. } => "open",
-            Self::Protected { .. } | Self::HoldsProtected { .. } | Self::ReadOnly { .. } => "write",
+            Self::Protected { .. }
+            | Self::HoldsProtected { .. }
+            | Self::ReadOnly { .. }
+            | Self::CannotKeep { .. } => "write",
             Self::Link { .. } => "link",
             Self::Quota { .. } => "write-more",
             Self::Secret { .. } => "read",
@@ -76,6 +83,7 @@ impl Refusal {
             | Self::Link { path }
             | Self::Secret { path }
             | Self::Stale { path }
+            | Self::CannotKeep { path, .. }
             | Self::NotRegular { path, .. } => path,
             Self::Quota { .. } | Self::TooManyOpen { .. } => "",
         }

@@ -15,7 +15,9 @@ impl Guard {
         let place = self.entry(from, path, io::ErrorKind::AlreadyExists)?;
         self.may_write(&place)?;
         self.meter.spend(ENTRY_COST)?;
+        self.keep(&place)?;
         place.parent.create_dir(&place.name)?;
+        self.changing(&place);
         self.record.create(&self.rules.roots[place.root].label(&place.path));
         Ok(())
     }
@@ -23,7 +25,9 @@ impl Guard {
     pub(super) fn remove_directory(&mut self, from: &DirNode, path: &str) -> Result<(), Trouble> {
         let place = self.entry(from, path, io::ErrorKind::InvalidInput)?;
         self.may_displace(&place)?;
+        self.keep_removed(&place)?;
         place.parent.remove_dir(&place.name)?;
+        self.changing(&place);
         self.record.remove(&self.rules.roots[place.root].label(&place.path));
         Ok(())
     }
@@ -37,6 +41,7 @@ impl Guard {
         if let Ok(now) = place.parent.symlink_metadata(&place.name) {
             self.expect_unchanged(&place, &now)?;
         }
+        self.keep_removed(&place)?;
         place.parent.remove_file_or_symlink(&place.name)?;
         self.changing(&place);
         self.fresh.retain(|fresh| fresh.root != place.root || fresh.path != place.path);
@@ -59,6 +64,7 @@ impl Guard {
         if let Some(replaced) = &replaced {
             self.expect_unchanged(&new, replaced)?;
         }
+        self.keep_renamed(&old, &new)?;
         let fresh = self.fresh.iter().position(|f| f.root == old.root && f.path == old.path);
         if fresh.is_some() {
             self.finish_fresh(&old, replaced.as_ref())?;
