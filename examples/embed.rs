@@ -1,6 +1,8 @@
 //! An agent in a program of one's own. Run it with
 //! `cargo run -p clawhold --example embed`.
 
+#![allow(clippy::print_stdout, reason = "it is a program")]
+
 use std::sync::Arc;
 
 use clawhold::agent::Agent;

@@ -22,6 +22,18 @@ impl Step {
         let mut command = Command::new(program);
         // Nothing that is started here asks questions; without a terminal it must not wait for one.
         command.current_dir(place::root()).stdin(Stdio::null());
+        // What cargo told this program of itself is not meant for the cargo that is started here:
+        // some build scripts watch these names, and would run again at each change of caller.
+        for (name, _) in std::env::vars_os() {
+            let own = name.to_str().is_some_and(|name| {
+                ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_"]
+                    .iter()
+                    .any(|prefix| name.starts_with(prefix))
+            });
+            if own {
+                command.env_remove(name);
+            }
+        }
         Self {
             command,
             shown: vec![program.display().to_string()],

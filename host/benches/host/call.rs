@@ -12,6 +12,18 @@ use crate::measure::{Times, shown};
 mod lab;
 
 pub fn run() {
+    read();
+    loading();
+}
+
+/// One read, over and over: for a profiler.
+pub fn read_only() {
+    for _ in 0..10 {
+        read();
+    }
+}
+
+fn read() {
     let temp = tempfile::tempdir().unwrap();
     let workdir = temp.path().canonicalize().unwrap();
     std::fs::write(workdir.join("a.txt"), "0123456789abcde\n".repeat(64)).unwrap();
@@ -28,8 +40,10 @@ pub fn run() {
     };
     let read = call("read_file", r#"{"path":"a.txt"}"#);
     let executor = lab::executor();
+    // As in a run, where each call has a task of its own.
+    let context = CallContext { own_task: true, ..CallContext::detached("c") };
     let once = |call: &ToolCall| {
-        let reply = executor.block_on(registry.execute(call, &CallContext::detached("c")));
+        let reply = executor.block_on(registry.execute(call, &context));
         assert_eq!(reply.outcome, Outcome::Done, "{:?}", reply.failure);
         reply
     };
@@ -67,8 +81,6 @@ pub fn run() {
         once(&write);
     });
     edit.report("write_file of a few bytes, flushed to disk", "");
-
-    loading();
 }
 
 /// Ten plugins from the cache, as at a start of the host.

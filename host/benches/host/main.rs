@@ -13,6 +13,9 @@ mod turns;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    if wanted.iter().any(|wanted| wanted == "read") {
+        return call::read_only();
+    }
     let all: [(&str, fn()); 4] =
         [("call", call::run), ("start", start::run), ("turns", turns::run), ("grep", grep::run)];
     for (name, run) in all {

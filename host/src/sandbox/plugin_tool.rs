@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::model::{Failure, FailureCode, Outcome, ToolReply, ToolSpec};
 use crate::tool::{CallContext, Tool};
@@ -79,10 +80,18 @@ impl Tool for PluginTool {
         // When nobody waits for the call any more, it is stopped.
         let _stop = cancel.clone().drop_guard();
         // Clocks and HTTP of the guest need the runtime's timers.
-        let handle = tokio::runtime::Handle::try_current().ok();
+        let handle = Handle::try_current().ok();
+        let shared = |handle: &Handle| handle.runtime_flavor() != RuntimeFlavor::MultiThread;
+        if context.own_task && !handle.as_ref().is_none_or(shared) {
+            // Nobody else is held up here, so the two hops to a thread of the pool are saved.
+            let reply = || call(&plugin, &around, &name, &arguments, asked, &cancel);
+            let reply = tokio::task::block_in_place(reply);
+            drop(slot);
+            return reply;
+        }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let job = move || {
-            let _context = handle.as_ref().map(tokio::runtime::Handle::enter);
+            let _context = handle.as_ref().map(Handle::enter);
             let reply = call(&plugin, &around, &name, &arguments, asked, &cancel);
             drop(slot);
             // The caller may have left; then the reply has no reader.

@@ -42,6 +42,8 @@ pub struct CallContext {
     pub turn: u32,
     /// Cancelled when nobody waits for the result any more.
     pub cancel: CancellationToken,
+    /// The call has a task to itself, so it may block the thread on which it is polled.
+    pub own_task: bool,
     /// Where the call may say how far it has come.
     pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
@@ -62,6 +64,7 @@ impl CallContext {
             call_id: call_id.into(),
             turn: 1,
             cancel: CancellationToken::new(),
+            own_task: false,
             progress: Arc::new(|_| {}),
         }
     }

@@ -209,6 +209,7 @@ impl Batch<'_> {
             call_id: call.id.clone(),
             turn: self.turn,
             cancel: self.cancel.child_token(),
+            own_task: true,
             progress: self.watch.progress(call),
         };
         let timeout = self.limits.timeout;
