@@ -1,6 +1,7 @@
 //! Assembly: the only floor that knows every concrete type. Nothing here decides anything; it
 //! builds what the settings say and hands it to whoever runs it.
 
+mod bash;
 mod doctor;
 mod plugins;
 mod prompt;
@@ -12,11 +13,13 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::config::Settings;
+use crate::journal::Journal;
 use crate::sandbox::{self, Compiler, Runtime};
-use crate::tool::{PathScope, Registry};
+use crate::tool::{Approver, DenyAll, PathScope, Registry};
 use crate::workspace::Workdir;
 
 pub use doctor::{Check, CheckState, doctor};
+pub use bash::{BashState, allowlist};
 pub use plugins::{PluginState, PluginStatus};
 pub use service::provider;
 
@@ -26,6 +29,7 @@ pub struct Host {
     workdir: Workdir,
     registry: Arc<Registry>,
     plugins: Vec<PluginStatus>,
+    bash: BashState,
     prompt: String,
 }
 
@@ -33,6 +37,11 @@ impl Host {
     /// Opens the workdir and loads every plugin. A plugin that does not load is in
     /// [`Self::plugins`] with its reason; an error means that nothing can run.
     pub fn open(settings: &Settings) -> anyhow::Result<Self> {
+        Self::open_asking(settings, Arc::new(DenyAll))
+    }
+
+    /// The same with somebody who can be asked before something is done.
+    pub fn open_asking(settings: &Settings, approver: Arc<dyn Approver>) -> anyhow::Result<Self> {
         let workdir = Workdir::open(&settings.workdir.value, &settings.wide_rule())?;
         let runtime = runtime(settings)?;
         let scope = PathScope::new(
@@ -44,8 +53,9 @@ impl Host {
         let registry = Arc::new(Registry::new().with_paths(scope));
         let plugins = plugins::load(settings, &workdir, &runtime, &registry)
             .context("the plugins cannot be loaded")?;
-        let prompt = prompt::system_prompt(&workdir);
-        Ok(Self { workdir, registry, plugins, prompt })
+        let bash = bash::offer(settings, &workdir, &registry, approver)?;
+        let prompt = prompt::system_prompt(&workdir, bash.line());
+        Ok(Self { workdir, registry, plugins, bash, prompt })
     }
 
     pub fn workdir(&self) -> &Workdir {
@@ -59,6 +69,18 @@ impl Host {
     /// The standard plugin first, then those of the plugin directory by file name.
     pub fn plugins(&self) -> &[PluginStatus] {
         &self.plugins
+    }
+
+    /// Whether commands can be run, and how far they are confined.
+    pub fn bash(&self) -> &BashState {
+        &self.bash
+    }
+
+    /// Keeps what commands leave behind in the folder of this session. It is made when it is needed.
+    pub fn keep_in(&self, journal: &Journal) {
+        if let BashState::Offered(shell) = &self.bash {
+            shell.keep_in(journal.path().with_extension(""));
+        }
     }
 
     pub fn system_prompt(&self) -> &str {

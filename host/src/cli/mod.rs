@@ -8,6 +8,7 @@ mod call;
 mod config;
 mod doctor;
 mod plugin;
+mod policy;
 mod run;
 mod session;
 mod settings;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 
-use self::args::{Args, Command, Plugin, Session};
+use self::args::{Args, Command, Plugin, Policy, Session};
 use self::usage::{USAGE, UsageError};
 use crate::app::{Host, PluginState};
 use crate::config::{ConfigError, Env, Settings};
@@ -29,7 +30,8 @@ use crate::journal::JournalError;
 use crate::model::StopReason;
 use crate::provider::ProviderError;
 use crate::text::escape_line;
-use crate::ui::Output;
+use crate::tool::{Approver, DenyAll};
+use crate::ui::{Output, TerminalApprover};
 use crate::workspace::OpenError;
 
 /// What every command is given.
@@ -87,6 +89,9 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
         Command::Session { command: Session::List } => session::list(&invocation),
         Command::Session { command: Session::Show { id } } => {
             session::show(&invocation, id.as_deref())
+        }
+        Command::Policy { command: Policy::Check { command } } => {
+            policy::check(&invocation, command)
         }
         Command::Tools => on_runtime(async { tools::run(&invocation) }),
         Command::Plugin { command: Plugin::List } => {
@@ -148,6 +153,15 @@ fn causes(error: &anyhow::Error) -> String {
 }
 
 impl Invocation {
+    /// Who is asked: the user where there is a terminal, nobody elsewhere.
+    fn approver(&self) -> Arc<dyn Approver> {
+        use std::io::IsTerminal as _;
+        if std::io::stdin().is_terminal() && self.output.err_is_terminal() {
+            return Arc::new(TerminalApprover::new(Arc::clone(&self.output)));
+        }
+        Arc::new(DenyAll)
+    }
+
     /// Says which plugins are not there, and why: a tool that is missing without a word would
     /// look like a model that does not use it.
     fn tell_refused(&self, host: &Host) {

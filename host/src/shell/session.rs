@@ -157,6 +157,11 @@ impl Shell {
         self.settings.tier.tier
     }
 
+    /// Why there is no better sandbox.
+    pub fn why_not_better(&self) -> Option<&str> {
+        self.settings.tier.why_not.as_deref()
+    }
+
     pub(super) fn allowlist(&self) -> Arc<Allowlist> {
         Arc::clone(&self.allowlist.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -235,9 +240,13 @@ impl Shell {
     /// What commands can see beyond the workdir.
     pub(super) fn shown_places(&self) -> Vec<PathBuf> {
         let links = self.layout.links.iter().map(|(_, link)| link);
-        let own = ["/proc", "/dev", "/tmp", "/var/tmp"].map(PathBuf::from);
+        let own: &[&str] = match self.tier() {
+            Tier::Full { .. } => &["/proc", "/dev", "/tmp", "/var/tmp"],
+            Tier::Landlock => &["/proc", "/dev"],
+            Tier::None => &["/"],
+        };
         let shown = self.layout.readable().chain(&self.layout.write).chain(links).cloned();
-        shown.chain(own).collect()
+        shown.chain(own.iter().map(PathBuf::from)).collect()
     }
 
     /// Looks at the protected places after a process has ended, once.

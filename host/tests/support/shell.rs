@@ -107,6 +107,12 @@ impl Lab {
         Self { dir, shell, registry }
     }
 
+    /// The tier of this shell, for another one.
+    pub(crate) fn shell_tier(&self) -> TierReport {
+        let report = TierReport::probe();
+        if self.shell.tier() == Tier::Landlock { TierReport::without_bubblewrap() } else { report }
+    }
+
     pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().canonicalize().expect("it exists")
     }

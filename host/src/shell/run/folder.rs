@@ -36,7 +36,11 @@ impl Folder {
     pub(in crate::shell) fn fresh(&self, kind: &str) -> io::Result<PathBuf> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = match (&state.session, &state.temporary) {
-            (Some(session), _) => session.clone(),
+            (Some(session), _) => {
+                use std::os::unix::fs::DirBuilderExt as _;
+                std::fs::DirBuilder::new().recursive(true).mode(0o700).create(session)?;
+                session.clone()
+            }
             (None, Some(temporary)) => temporary.clone(),
             (None, None) => {
                 let made = private_folder(&state.below)?;

@@ -32,8 +32,8 @@ struct Shared {
     reported: AtomicBool,
 }
 
-/// Runs the job on standard input. An error has been reported to the host already.
-pub fn runner_main() -> Result<(), String> {
+/// Runs the job on standard input. What goes wrong is reported to the host.
+pub fn runner_main() {
     let shared = Arc::new(Shared {
         groups: Mutex::default(),
         stop: Mutex::default(),
@@ -42,7 +42,6 @@ pub fn runner_main() -> Result<(), String> {
     let ended = live(&shared).unwrap_or_else(|fault| Ended { fault: Some(fault), ..Ended::default() });
     shared.report(&ended);
     kill_all(GRACE);
-    Ok(())
 }
 
 fn live(shared: &Arc<Shared>) -> Result<Ended, String> {
