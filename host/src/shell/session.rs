@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::allowlist::Allowlist;
 use super::confine::{
     Inner, Layout, Planted, Protection, RUNNER_PLACE, Survey, Tier, TierReport, Wrap, arguments,
-    environment,
+    environment, proc_of_landlock,
 };
 use super::resolve::{SearchPath, usual_directories};
 use super::rule::{RuleError, RuleSettings, RuleText};
@@ -264,8 +264,8 @@ impl Shell {
     fn landlock(&self, scratch: &Path) -> Inner {
         let settings = &self.settings;
         let mut read: Vec<PathBuf> = self.layout.readable().cloned().collect();
-        // Links such as /bin lead to what is there already; programs open them by either name.
-        read.extend(["/proc".into(), settings.runner.clone()]);
+        read.push(settings.runner.clone());
+        read.extend(proc_of_landlock());
         let mut write = settings.write.clone();
         write.extend([settings.workdir.clone(), scratch.to_owned()]);
         Inner::Landlock { read, write, network: settings.network }

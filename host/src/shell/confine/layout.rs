@@ -96,6 +96,20 @@ impl Layout {
     }
 }
 
+/// What of /proc the Landlock tier shows. Landlock keeps other processes' environments closed, but
+/// a process with capabilities may pass it by (since Linux 6.15 one that may watch performance), so
+/// with any of them only files that speak of the machine are shown.
+pub(in crate::shell) fn proc_of_landlock() -> Vec<PathBuf> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    if capabilities.is_some_and(|set| set.trim().bytes().all(|b| b == b'0')) {
+        return vec!["/proc".into()];
+    }
+    ["cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "uptime", "version"]
+        .map(|name| Path::new("/proc").join(name))
+        .into()
+}
+
 fn holds_no_secret(path: &Path) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| {
         let text = text.to_lowercase();

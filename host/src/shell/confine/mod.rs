@@ -16,6 +16,6 @@ mod tier;
 
 pub(super) use bubblewrap::{RUNNER_PLACE, Wrap, arguments};
 pub(super) use inner::{Confined, Inner};
-pub(super) use layout::{Layout, environment};
+pub(super) use layout::{Layout, environment, proc_of_landlock};
 pub(super) use protect::{Planted, Protection, Survey};
 pub use tier::{Tier, TierReport};
