@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, unreachable_pub)]
 
+mod bash;
 mod call;
 mod grep;
 mod measure;
@@ -13,8 +14,13 @@ mod turns;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let all: [(&str, fn()); 4] =
-        [("call", call::run), ("start", start::run), ("turns", turns::run), ("grep", grep::run)];
+    let all: [(&str, fn()); 5] = [
+        ("call", call::run),
+        ("start", start::run),
+        ("turns", turns::run),
+        ("grep", grep::run),
+        ("bash", bash::run),
+    ];
     for (name, run) in all {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             println!("\n## {name}\n");

@@ -87,7 +87,7 @@ pub(super) fn offer(
         secret_files: settings.secret_files.clone(),
         scratch: settings.paths.state_dir.join("scratch"),
         runner,
-        tier: TierReport::probe(),
+        tier: TierReport::remembered(&settings.paths.cache_dir.join("bash-tier.json")),
         without_sandbox: settings.bash_without_sandbox,
         places: PLACES.into_iter().filter_map(place).collect(),
     });

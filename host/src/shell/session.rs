@@ -67,6 +67,16 @@ pub struct ShellSettings {
     pub places: Vec<(String, String)>,
 }
 
+impl fmt::Debug for ShellSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShellSettings")
+            .field("workdir", &self.workdir)
+            .field("tier", &self.tier)
+            .field("approval", &self.approval)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why there is no shell.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {

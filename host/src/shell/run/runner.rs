@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, kill_process_group, set_child_subreaper, setrlimit,
@@ -130,12 +130,10 @@ fn watch(input: BufReader<io::Stdin>, timeout: Option<Duration>, shared: Arc<Sha
         };
         *shared.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
         shared.signal(Signal::TERM);
-        let mut waited = Duration::ZERO;
+        let deadline = Instant::now() + GRACE;
         // Most end at once, and then nobody has to wait. The main thread reports and leaves.
-        while waited < GRACE && !descendants().is_empty() {
-            let pause = Duration::from_millis(10);
-            std::thread::sleep(pause);
-            waited += pause;
+        while Instant::now() < deadline && !descendants().is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
         }
         shared.signal(Signal::KILL);
         kill_all(GRACE);

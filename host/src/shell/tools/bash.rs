@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::decide::decide;
 use super::{failed, number, reply};
 use crate::model::{Effects, FailureCode, Outcome, ToolReply, ToolSpec};
-use crate::shell::run::{Ended, GRACE, Process};
+use crate::shell::run::{Ended, GRACE, Process, Stop};
 use crate::shell::session::{Manner, Shell};
 use crate::tool::{CallContext, Tool};
 
@@ -65,10 +65,11 @@ impl Bash {
             ended = running.ended() => return Some(ended),
             () = context.cancel.cancelled() => {}
             // The runner keeps the time itself; this is for one that hangs.
-            () = tokio::time::sleep(limit + 2 * GRACE + CANCEL) => {
+            () = tokio::time::sleep(limit + 4 * GRACE) => {
                 running.kill();
                 running.kill_process();
-                return Some(running.ended().await);
+                let stop = Some(Stop::TimedOut);
+                return Some(Ended { stop, left_behind: true, ..Ended::default() });
             }
         }
         running.kill();
