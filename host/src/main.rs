@@ -13,5 +13,10 @@ fn main() -> ExitCode {
             }
         };
     }
+    // And it runs commands in a child of itself, which stands inside the sandbox.
+    if std::env::args_os().nth(1).is_some_and(|word| word == clawhold::shell::RUNNER_ARGUMENT) {
+        clawhold::shell::runner_main();
+        return ExitCode::SUCCESS;
+    }
     clawhold::cli::main()
 }

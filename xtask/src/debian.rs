@@ -55,6 +55,20 @@ pub(crate) fn install() -> Result<(), Failure> {
     }
 }
 
+/// Installs the program that confines commands, where that is possible. Without it everything else
+/// works, so nothing here is a failure.
+pub(crate) fn try_bubblewrap() {
+    if Path::new("/usr/bin/bwrap").is_file() {
+        return;
+    }
+    if is_debian() && apt(&["install", "-y", "--no-install-recommends", "bubblewrap"]).is_ok() {
+        return;
+    }
+    crate::say::note(
+        "`bwrap` is not here, so commands run in a weaker sandbox: install the package `bubblewrap`",
+    );
+}
+
 /// `cargo rustc` with Debian's compiler, which compiles the standard library along.
 pub(crate) fn cargo_rustc(flags_variable: &str, flags: &str) -> Step {
     let mut step = Step::new(CARGO)

@@ -30,6 +30,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Failure> {
             ));
         }
     };
+    debian::try_bubblewrap();
     say::note(format!("guests are built by the `{}` toolchain", toolchain.name()));
     Ok(())
 }

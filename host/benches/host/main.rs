@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, unreachable_pub)]
 
+mod bash;
 mod call;
 mod grep;
 mod measure;
@@ -16,8 +17,13 @@ fn main() {
     if wanted.iter().any(|wanted| wanted == "read") {
         return call::read_only();
     }
-    let all: [(&str, fn()); 4] =
-        [("call", call::run), ("start", start::run), ("turns", turns::run), ("grep", grep::run)];
+    let all: [(&str, fn()); 5] = [
+        ("call", call::run),
+        ("start", start::run),
+        ("turns", turns::run),
+        ("grep", grep::run),
+        ("bash", bash::run),
+    ];
     for (name, run) in all {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             println!("\n## {name}\n");

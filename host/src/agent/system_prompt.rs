@@ -13,6 +13,8 @@ pub struct Environment<'a> {
     pub os: &'a str,
     /// Such as `2026-01-31`.
     pub date: &'a str,
+    /// How far commands are confined, where some can be run.
+    pub commands: Option<&'a str>,
     /// The text of the workdir's AGENTS.md, where it has one.
     pub instructions: Option<&'a str>,
 }
@@ -39,6 +41,9 @@ pub fn system_prompt(environment: &Environment<'_>) -> String {
         environment.os,
         environment.date
     );
+    if let Some(commands) = environment.commands {
+        let _ = writeln!(prompt, "Commands: {commands}");
+    }
     if let Some(text) = environment.instructions.map(str::trim).filter(|text| !text.is_empty()) {
         let _ = write!(prompt, "\nInstructions of this project (AGENTS.md):\n\n{text}\n");
     }
@@ -55,6 +60,7 @@ mod tests {
             workdir: Path::new("/home/u/project"),
             os: "linux",
             date: "2026-01-31",
+            commands: Some("in a sandbox without network"),
             instructions: None,
         };
         let prompt = system_prompt(&environment);
@@ -70,6 +76,7 @@ mod tests {
             workdir: Path::new("/p"),
             os: "linux",
             date: "2026-01-31",
+            commands: None,
             instructions: Some("\nUse tabs.\n"),
         };
         assert!(system_prompt(&environment).ends_with("(AGENTS.md):\n\nUse tabs.\n"));

@@ -3,7 +3,7 @@
 use crate::config::{ModelChoice, Settings};
 use crate::sandbox::Runtime;
 
-use super::{Host, PluginState, runtime};
+use super::{BashState, Host, PluginState, runtime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
@@ -34,6 +34,7 @@ pub fn doctor(settings: &Settings) -> Vec<Check> {
     match Host::open(settings) {
         Ok(host) => {
             checks.push(ok("workdir", host.workdir().path().display().to_string()));
+            checks.push(bash(&host));
             checks.extend(host.plugins().iter().map(|plugin| {
                 let name = format!("plugin {}", plugin.name);
                 match &plugin.state {
@@ -112,6 +113,23 @@ fn sessions(settings: &Settings) -> Check {
             "make it writable, or name another with `--sessions DIR`, or use `--no-session`",
         ),
     }
+}
+
+/// The sandbox of commands, and what it does not stop.
+fn bash(host: &Host) -> Check {
+    let shell = match host.bash() {
+        BashState::Offered(shell) => shell,
+        BashState::Off(why) => {
+            return weaker("bash", format!("off: {why}"), "install the package `bubblewrap`");
+        }
+    };
+    let tier = shell.tier();
+    let why = shell.why_not_better().map(|why| format!(" ({why})")).unwrap_or_default();
+    let detail = format!("sandbox `{}`{why}; not stopped: {}", tier.word(), tier.gaps());
+    if tier.is_full() {
+        return ok("bash", detail);
+    }
+    weaker("bash", detail, "install the package `bubblewrap`, and allow user namespaces")
 }
 
 fn model(settings: &Settings) -> Check {

@@ -1,6 +1,7 @@
 //! Assembly: the only floor that knows every concrete type. Nothing here decides anything; it
 //! builds what the settings say and hands it to whoever runs it.
 
+mod bash;
 mod doctor;
 mod plugins;
 mod prompt;
@@ -14,10 +15,11 @@ use anyhow::Context as _;
 use crate::config::Settings;
 use crate::journal::{Journal, UndoStore};
 use crate::sandbox::{self, Compiler, Runtime};
-use crate::tool::{PathScope, Registry};
+use crate::tool::{Approver, DenyAll, PathScope, Registry};
 use crate::workspace::Workdir;
 
 pub use doctor::{Check, CheckState, doctor};
+pub use bash::{BashState, allowlist};
 pub use plugins::{PluginState, PluginStatus};
 pub use service::provider;
 
@@ -27,6 +29,7 @@ pub struct Host {
     workdir: Workdir,
     registry: Arc<Registry>,
     plugins: Vec<PluginStatus>,
+    bash: BashState,
     prompt: String,
     undo: Arc<UndoStore>,
 }
@@ -35,6 +38,11 @@ impl Host {
     /// Opens the workdir and loads every plugin. A plugin that does not load is in
     /// [`Self::plugins`] with its reason; an error means that nothing can run.
     pub fn open(settings: &Settings) -> anyhow::Result<Self> {
+        Self::open_asking(settings, Arc::new(DenyAll))
+    }
+
+    /// The same with somebody who can be asked before something is done.
+    pub fn open_asking(settings: &Settings, approver: Arc<dyn Approver>) -> anyhow::Result<Self> {
         let workdir = Workdir::open(&settings.workdir.value, &settings.wide_rule())?;
         let runtime = runtime(settings)?;
         let scope = PathScope::new(
@@ -47,8 +55,9 @@ impl Host {
         let undo = Arc::new(UndoStore::new(settings.undo_limit));
         let plugins = plugins::load(settings, &workdir, &runtime, &registry, &undo)
             .context("the plugins cannot be loaded")?;
-        let prompt = prompt::system_prompt(&workdir);
-        Ok(Self { workdir, registry, plugins, prompt, undo })
+        let bash = bash::offer(settings, &workdir, &registry, approver)?;
+        let prompt = prompt::system_prompt(&workdir, bash.line());
+        Ok(Self { workdir, registry, plugins, bash, prompt, undo })
     }
 
     pub fn workdir(&self) -> &Workdir {
@@ -64,10 +73,19 @@ impl Host {
         &self.plugins
     }
 
-    /// Keeps the old states of what the tools change in the folder of the session `journal`, from
-    /// now on. Before that, nothing is kept.
-    pub fn keep_undo(&self, journal: &Journal) {
-        self.undo.attach(journal.path().with_extension(""));
+    /// Whether commands can be run, and how far they are confined.
+    pub fn bash(&self) -> &BashState {
+        &self.bash
+    }
+
+    /// Keeps what this session leaves behind in its folder, from now on: the old states of what
+    /// its tools change, and what its commands print. The folder is made when it is needed.
+    pub fn keep_in(&self, journal: &Journal) {
+        let folder = journal.path().with_extension("");
+        if let BashState::Offered(shell) = &self.bash {
+            shell.keep_in(folder.clone());
+        }
+        self.undo.attach(folder);
     }
 
     pub fn system_prompt(&self) -> &str {

@@ -11,7 +11,7 @@ use crate::workspace::Workdir;
 /// Bytes of AGENTS.md that are passed on; the rest is said to be left out.
 const MAX_INSTRUCTIONS: usize = 32 << 10;
 
-pub(super) fn system_prompt(workdir: &Workdir) -> String {
+pub(super) fn system_prompt(workdir: &Workdir, commands: Option<&str>) -> String {
     let now = timestamp(SystemTime::now());
     let instructions = instructions(workdir);
     assemble(&Environment {
@@ -19,6 +19,7 @@ pub(super) fn system_prompt(workdir: &Workdir) -> String {
         os: std::env::consts::OS,
         // The day is enough, and with the time of day no two prompts would share a cache.
         date: now.get(..10).unwrap_or(&now),
+        commands,
         instructions: instructions.as_deref(),
     })
 }

@@ -47,6 +47,9 @@ pub(super) struct Global {
     /// Accept the home directory, /, or one that holds Clawhold's own files as the workdir
     #[arg(long, global = true)]
     pub(super) allow_wide_workdir: bool,
+    /// Let bash run commands with nothing to confine them
+    #[arg(long, global = true)]
+    pub(super) bash_without_sandbox: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +80,11 @@ pub(super) enum Command {
     Plugin {
         #[command(subcommand)]
         command: Plugin,
+    },
+    /// Try the rules of bash
+    Policy {
+        #[command(subcommand)]
+        command: Policy,
     },
     /// Look at past sessions
     Session {
@@ -127,6 +135,16 @@ pub(super) struct Call {
 pub(super) enum Plugin {
     /// List all plugins, also those that were refused, with the reason
     List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Policy {
+    /// Say what the rules make of a command line: exit 0 allow, 10 ask, 11 deny
+    Check {
+        /// The command line, as one argument
+        #[arg(last = true, required = true, num_args = 1, value_name = "COMMAND")]
+        command: std::ffi::OsString,
+    },
 }
 
 #[derive(Debug, Subcommand)]

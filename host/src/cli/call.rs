@@ -29,7 +29,7 @@ pub(super) async fn run(
     arguments: String,
 ) -> anyhow::Result<u8> {
     let signals = Signals::watch()?;
-    let host = Host::open(&invocation.settings)?;
+    let host = Host::open_asking(&invocation.settings, invocation.approver())?;
     invocation.tell_refused(&host);
     signals.begin();
     let call = ToolCall { id: "call-1".to_owned(), name: tool.to_owned(), arguments };
@@ -37,7 +37,6 @@ pub(super) async fn run(
     // A misspelt name is a fault of the command line and leaves no session behind.
     let journal = if known && invocation.settings.keep_session {
         let journal = begin(invocation, &host, &call)?;
-        host.keep_undo(&journal);
         Some(journal)
     } else {
         None
@@ -77,6 +76,7 @@ fn begin(invocation: &Invocation, host: &Host, call: &ToolCall) -> anyhow::Resul
             attachments: Vec::new(),
             vendor: None,
         })?;
+        host.keep_in(&journal);
         Ok(journal)
     };
     start().map_err(super::no_session_log)

@@ -8,6 +8,7 @@ mod call;
 mod config;
 mod doctor;
 mod plugin;
+mod policy;
 mod run;
 mod session;
 mod settings;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 
-use self::args::{Args, Command, Plugin, Session};
+use self::args::{Args, Command, Plugin, Policy, Session};
 use self::usage::{USAGE, UsageError};
 use crate::app::{Host, PluginState};
 use crate::config::{ConfigError, Env, Settings};
@@ -30,7 +31,8 @@ use crate::journal::JournalError;
 use crate::model::StopReason;
 use crate::provider::ProviderError;
 use crate::text::escape_line;
-use crate::ui::Output;
+use crate::tool::{Approver, DenyAll};
+use crate::ui::{Output, TerminalApprover};
 use crate::workspace::OpenError;
 
 /// What every command is given.
@@ -91,6 +93,9 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
         }
         Command::Session { command: Session::Undo(asked) } => undo::undo(&invocation, asked),
         Command::Session { command: Session::Diff { id } } => undo::diff(&invocation, id.as_deref()),
+        Command::Policy { command: Policy::Check { command } } => {
+            policy::check(&invocation, command)
+        }
         Command::Tools => on_runtime(async { tools::run(&invocation) }),
         Command::Plugin { command: Plugin::List } => {
             on_runtime(async { plugin::list(&invocation) })
@@ -151,6 +156,15 @@ fn causes(error: &anyhow::Error) -> String {
 }
 
 impl Invocation {
+    /// Who is asked: the user where there is a terminal, nobody elsewhere.
+    fn approver(&self) -> Arc<dyn Approver> {
+        use std::io::IsTerminal as _;
+        if std::io::stdin().is_terminal() && self.output.err_is_terminal() {
+            return Arc::new(TerminalApprover::new(Arc::clone(&self.output)));
+        }
+        Arc::new(DenyAll)
+    }
+
     /// Says which plugins are not there, and why: a tool that is missing without a word would
     /// look like a model that does not use it.
     fn tell_refused(&self, host: &Host) {

@@ -37,14 +37,13 @@ pub(super) async fn run(invocation: &Invocation, prompt: String) -> anyhow::Resu
     let settings = &invocation.settings;
     let signals = Signals::watch()?;
     let price = price(settings)?;
-    let host = Host::open(settings)?;
+    let host = Host::open_asking(settings, invocation.approver())?;
     invocation.tell_refused(&host);
     let provider = app::provider(settings)?;
     signals.begin();
     // Last of all, so that what cannot begin leaves no session behind.
     let journal = if settings.keep_session {
         let journal = begin(invocation, &host, provider.as_ref())?;
-        host.keep_undo(&journal);
         Some(Arc::new(journal))
     } else {
         None
@@ -92,5 +91,6 @@ fn begin(invocation: &Invocation, host: &Host, provider: &dyn Provider) -> anyho
     let model = format!("{}/{}", provider.name(), provider.model());
     let journal = Journal::create(&settings.sessions.value, host.workdir().path(), &model)
         .map_err(no_session_log)?;
+    host.keep_in(&journal);
     Ok(journal.with_redactions(settings.secrets()))
 }

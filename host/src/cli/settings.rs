@@ -33,6 +33,7 @@ fn flags(args: &Args) -> Flags {
             ApproveArg::Safe => Approve::Safe,
         }),
         allow_wide_workdir: global.allow_wide_workdir,
+        bash_without_sandbox: global.bash_without_sandbox,
         on_terminal: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
         ..Flags::default()
     };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
+use super::bash::BashEntry;
 use super::{Approve, ConfigError, builtin, key, nearest};
 use crate::policy::Grant;
 
@@ -26,6 +27,7 @@ pub(super) struct FileConfig {
     pub(super) limits: FileLimits,
     pub(super) providers: BTreeMap<String, ProviderEntry>,
     pub(super) plugins: BTreeMap<String, Grant>,
+    pub(super) bash: BashEntry,
 }
 
 /// `[limits]`: budgets of one run; 0 lifts one.

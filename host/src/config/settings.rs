@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileConfig, ProviderEntry};
-use super::{ConfigError, Env, Paths};
+use super::{BashEntry, ConfigError, Env, Paths};
 use crate::policy::Grant;
 use crate::workspace::WideRule;
 
@@ -21,6 +21,7 @@ pub struct Flags {
     pub approve: Option<Approve>,
     pub allow_wide_workdir: bool,
     pub no_session: bool,
+    pub bash_without_sandbox: bool,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_seconds: Option<u64>,
@@ -107,6 +108,9 @@ pub struct Settings {
     pub limits: RunLimits,
     pub providers: BTreeMap<String, ProviderEntry>,
     pub plugins: BTreeMap<String, Grant>,
+    pub bash: BashEntry,
+    /// Commands may run where nothing confines them.
+    pub bash_without_sandbox: bool,
     /// Files that look like secrets and may be read by tools all the same, relative to the
     /// workdir; `*` is all of them.
     pub secret_files: Vec<String>,
@@ -126,6 +130,7 @@ impl Settings {
         let file = file::read(&paths.config_file, flags.config.is_some())?;
         let read_from = file.is_some().then(|| paths.config_file.clone());
         let file = file.unwrap_or_default();
+        file.bash.check(&paths.config_file)?;
         let from_file = Origin::File(paths.config_file.clone());
         let workdir = match &flags.workdir {
             Some(path) => Valued { value: path.clone(), origin: Origin::Flag("--workdir") },
@@ -151,12 +156,19 @@ impl Settings {
             limits: limits(flags, &file, &from_file)?,
             providers: file.providers,
             plugins: file.plugins,
+            bash: file.bash,
+            bash_without_sandbox: flags.bash_without_sandbox,
             secret_files: file.secret_files,
             undo_limit: file.undo_limit.unwrap_or(crate::journal::DEFAULT_LIMIT),
             read_from,
             paths,
             env,
         })
+    }
+
+    /// A variable of the environment, where it is set and UTF-8.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.env.text(name)
     }
 
     /// What to hold the workdir against when it is opened.

@@ -52,6 +52,9 @@ fn rows(settings: &Settings) -> Vec<(String, Value, String)> {
     if !settings.secret_files.is_empty() {
         rows.push(("secret_files".into(), json!(settings.secret_files), file.clone()));
     }
+    if settings.bash != super::BashEntry::default() {
+        rows.push(("bash".into(), without_nulls(json!(settings.bash)), file.clone()));
+    }
     for (name, entry) in &settings.providers {
         rows.push((format!("providers.{name}"), without_nulls(json!(entry)), file.clone()));
     }

@@ -26,7 +26,7 @@ pub struct Simple {
 }
 
 /// What stands between a command and the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Joint {
     First,
     /// `|`
@@ -40,7 +40,7 @@ pub enum Joint {
 }
 
 /// The only redirections that are understood; none of them names a file that matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Redirect {
     /// `>/dev/null`
     OutToNull,

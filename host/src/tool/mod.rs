@@ -1,6 +1,7 @@
 //! The port to everything that can be called, the registry that routes calls, and the plan by
 //! which the calls of one reply run.
 
+mod approve;
 mod arguments;
 mod check;
 mod coerce;
@@ -13,6 +14,7 @@ mod spelling;
 
 use std::sync::Arc;
 
+pub use approve::{Answer, Approver, DenyAll, Question};
 pub use paths::{PathScope, Refusal};
 pub use registry::{Prepared, RegisterError, Registry};
 pub use run::{Limits, Watch, run_calls};

@@ -1,6 +1,7 @@
 //! What the user sees: the two streams, colour, text for people and JSON for programs.
 
 pub mod json;
+mod approver;
 mod output;
 mod paint;
 mod reply;
@@ -9,6 +10,7 @@ mod report;
 mod testing;
 mod words;
 
+pub use approver::TerminalApprover;
 pub use output::Output;
 pub use paint::Paint;
 pub use reply::show_reply;

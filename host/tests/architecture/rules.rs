@@ -54,6 +54,9 @@ pub(crate) const HOMES: &[Home] = &[
     home(Effect::Files, "sandbox/guard", "stands between guests and the file system"),
     home(Effect::Files, "provider/script", "reads its script"),
     home(Effect::Files, "shell/resolve", "remembers which file a program's name led to"),
+    home(Effect::Files, "shell/session", "removes temporary directories of commands"),
+    home(Effect::Files, "shell/confine", "finds what a sandbox shows, hides and protects"),
+    home(Effect::Files, "shell/run", "keeps long output, and finds processes in /proc"),
     home(Effect::Files, "app/doctor", "tries whether a session could be written"),
     home(Effect::Files, "app/plugins", "asks the kernel for the mask of new files"),
     home(Effect::Programs, "shell", "is the tool that starts programs"),
@@ -61,6 +64,7 @@ pub(crate) const HOMES: &[Home] = &[
     home(Effect::Printing, "main", "says why the program could not start"),
     home(Effect::Printing, "cli", "answers the user"),
     home(Effect::Printing, "ui", "is what the user sees"),
+    home(Effect::Printing, "shell/run", "its runner hands output and report over on its streams"),
     home(Effect::Printing, "sandbox/compile", "its child hands the machine code over on stdout"),
     home(Effect::Unsafe, "sandbox/load", "loads machine code that this host has made"),
 ];

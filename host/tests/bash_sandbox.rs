@@ -1,0 +1,402 @@
+//! The sandbox alone: everything may run, and canaries outside tell whether it got out.
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/shell.rs"]
+mod shell;
+
+use std::io::Read as _;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use clawhold::model::Outcome;
+use clawhold::shell::TierReport;
+use serde_json::json;
+use shell::{Lab, full, landlock};
+
+fn tiers() -> Vec<TierReport> {
+    [full(), landlock()].into_iter().flatten().collect()
+}
+
+/// Things outside that no command may touch.
+struct Canaries {
+    tcp: TcpListener,
+    udp: UdpSocket,
+    unix: UnixListener,
+    files: Vec<(std::path::PathBuf, Vec<u8>)>,
+}
+
+impl Canaries {
+    fn around(lab: &Lab) -> Self {
+        let root = lab.root();
+        let files = ["user/.ssh/id_ed25519", "user/.bashrc", "sibling/notes.txt", "ours/config.toml"];
+        let files = files.map(|name| {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "CANARY-FILE\n").unwrap();
+            (path, b"CANARY-FILE\n".to_vec())
+        });
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let unix = UnixListener::bind(root.join("sibling/socket")).unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        udp.set_nonblocking(true).unwrap();
+        unix.set_nonblocking(true).unwrap();
+        Self { tcp, udp, unix, files: files.into() }
+    }
+
+    #[track_caller]
+    fn are_untouched(&self, what: &str) {
+        for (path, content) in &self.files {
+            let now = std::fs::read(path).unwrap_or_default();
+            assert_eq!(now, *content, "{what} changed {}", path.display());
+        }
+        assert!(self.tcp.accept().is_err(), "{what} connected over TCP");
+        assert!(self.udp.recv(&mut [0; 16]).is_err(), "{what} sent over UDP");
+        assert!(self.unix.accept().is_err(), "{what} connected to a Unix socket");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_file_outside_is_read_or_written() {
+    for tier in tiers() {
+        let lab = Lab::new(tier);
+        let canaries = Canaries::around(&lab);
+        let root = lab.root();
+        let at = |below: &str| root.join(below).display().to_string();
+        for path in ["user/.ssh/id_ed25519", "sibling/notes.txt", "ours/config.toml"].map(at) {
+            for command in [
+                format!("cat {path} $((0))"),
+                format!("ln -s {path} link$RANDOM; cat link*"),
+                format!("echo x >> {path}"),
+                format!("rm -rf {path}; mv {path} here; cp {path} here; cat here"),
+                format!("cat /proc/self/root{path}; cat /proc/1/root{path}; cat /proc/$PPID/root{path}"),
+                format!("chmod 777 {path}; truncate -s 0 {path}; ln {path} hard; cat hard"),
+            ] {
+                let text = lab.bash(&command).await;
+                assert!(!text.contains("CANARY"), "{command}: {text}");
+                canaries.are_untouched(&command);
+            }
+        }
+        for command in ["cat /etc/shadow", "ls /root", "touch /usr/bin/evil /etc/evil", "cat /dev/mem /dev/sda /dev/vda"] {
+            let text = lab.bash(&format!("{command} $((1))")).await;
+            assert!(!text.ends_with("exit code: 0"), "{command}: {text}");
+        }
+        assert!(!Path::new("/usr/bin/evil").exists() && !Path::new("/etc/evil").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_listener_outside_is_reached() {
+    for tier in tiers() {
+        let lab = Lab::new(tier);
+        let canaries = Canaries::around(&lab);
+        // One inside the workdir, of a program outside, counts as outside too.
+        let inside = UnixListener::bind(lab.work().join("agent.sock")).unwrap();
+        inside.set_nonblocking(true).unwrap();
+        let tcp = canaries.tcp.local_addr().unwrap().port();
+        let udp = canaries.udp.local_addr().unwrap().port();
+        let unix = lab.root().join("sibling/socket").display().to_string();
+        let python = |body: &str| format!("python3 -c 'import socket as s\n{body}' $((1))");
+        let own = lab.work().join("agent.sock").display().to_string();
+        for command in [
+            format!("echo x > /dev/tcp/127.0.0.1/{tcp}"),
+            format!("echo x > /dev/udp/127.0.0.1/{udp}"),
+            python(&format!("c=s.socket(s.AF_UNIX);c.connect(\"{unix}\")")),
+            python(&format!("c=s.socket(s.AF_UNIX);c.connect(\"{own}\")")),
+            python(&format!("a,b=s.socketpair(s.AF_UNIX,s.SOCK_DGRAM);a.sendto(b\"x\",\"{unix}\")")),
+            python("s.socket(40,s.SOCK_STREAM)"),
+            python("s.socket(s.AF_PACKET,s.SOCK_RAW)"),
+        ] {
+            let text = lab.bash(&command).await;
+            // A datagram to nowhere is sent without an error.
+            let sent = command.contains("/dev/udp/");
+            assert!(sent || !text.ends_with("exit code: 0"), "{command}: {text}");
+            canaries.are_untouched(&command);
+            assert!(inside.accept().is_err(), "{command}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_the_hosts_environment_gets_in() {
+    for tier in tiers() {
+        let lab = Lab::new(tier);
+        let text = lab.bash("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true $((0))").await;
+        // Cargo gives every test this variable.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        assert!(!text.contains("CARGO_MANIFEST_DIR"), "{text}");
+        for expected in ["GIT_PAGER=cat", "TERM=dumb", "GIT_TERMINAL_PROMPT=0"] {
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_kernels_ways_out_are_closed() {
+    for tier in tiers() {
+        let lab = Lab::new(tier);
+        for command in [
+            "unshare -U true",
+            "unshare -m true",
+            "mount -t tmpfs none .",
+            "nsenter -t 1 -m true",
+            "chroot . true",
+            "strace true",
+            "python3 -c 'import ctypes as c; l=c.CDLL(None,use_errno=True); exit(l.ptrace(0,0,0,0)!=-1)' && false",
+            "python3 -c 'import ctypes as c; l=c.CDLL(None,use_errno=True); exit(0 if l.syscall(425,1,0)>=0 else 1)'",
+        ] {
+            let text = lab.bash(&format!("{command} || exit 9; exit $((0))")).await;
+            assert!(text.ends_with("exit code: 9"), "{command}: {text}");
+        }
+    }
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let text = lab.bash("grep -E 'NoNewPrivs|CapEff|Seccomp:' /proc/self/status; true $((0))").await;
+    for line in ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_runner_itself_is_out_of_reach() {
+    if let Some(tier) = landlock() {
+        let text = Lab::new(tier).bash("kill -9 $PPID 2>/dev/null; kill -9 1 2>/dev/null; echo alive").await;
+        assert_eq!(text, "alive\nexit code: 0");
+    }
+    if let Some(tier) = full() {
+        // Here it may be killed, and the whole sandbox ends with it.
+        let lab = Lab::new(tier);
+        let reply = lab.call("bash", json!({"command": "kill -9 $PPID; sleep 7654321"})).await;
+        assert_eq!(reply.outcome, Outcome::Failed);
+        assert!(shell::within(Duration::from_secs(2), || shell::processes_with("7654321").is_empty()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn protected_places_stay_as_they_are() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    lab.put(".git/config", "[core]\n");
+    lab.put(".git/hooks/pre-commit.sample", "x");
+    lab.put(".git/modules/lib/config", "x");
+    lab.put(".git/objects/keep", "x");
+    lab.put(".envrc", "x");
+    lab.put("deep/.vscode/settings.json", "{}");
+    for command in [
+        "echo evil >> .git/config",
+        "echo evil > .git/hooks/pre-commit",
+        "rm .envrc",
+        "mv .git .git2",
+        "rm -rf .git",
+        "mv .git/hooks .git/other",
+        "ln -sf /tmp/x .envrc",
+        "echo evil > .git/modules/lib/config",
+        "echo evil > deep/.vscode/tasks.json",
+        "umount .envrc",
+    ] {
+        let text = lab.bash(&format!("{command} $((0))")).await;
+        assert!(!text.ends_with("exit code: 0"), "{command}: {text}");
+    }
+    let read = |path: &str| std::fs::read_to_string(lab.work().join(path)).unwrap();
+    assert_eq!([read(".git/config"), read(".envrc"), read(".git/modules/lib/config")], ["[core]\n", "x", "x"]);
+    assert!(!lab.work().join(".git/hooks/pre-commit").exists());
+    assert!(!lab.work().join("deep/.vscode/tasks.json").exists());
+    // What is not protected can be changed, and the repository with it.
+    assert!(lab.bash("mkdir -p .git/objects; echo new > .git/objects/new; cat .git/objects/new").await.starts_with("new\n"));
+    let text = lab.bash("echo evil >> .git/config").await;
+    assert!(text.contains("[sandbox]") && text.contains("protected"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_planted_is_taken_away_and_said() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let folder = lab.root().join("session");
+    lab.shell.keep_in(folder.clone());
+    let command = "mkdir -p .git/hooks sub/.vscode .claw; echo evil > .git/hooks/post-checkout; echo evil > sub/.vscode/tasks.json; echo evil > .envrc; echo 'gitdir: evil' > sub/.git; echo fine > a.txt";
+    let reply = lab.call("bash", json!({"command": command})).await;
+    assert_eq!(reply.outcome, Outcome::Failed);
+    let text = reply.observation();
+    for path in [".git/hooks", "sub/.vscode", ".envrc", ".claw", "sub/.git"] {
+        assert!(text.contains(&format!("`{path}` is protected")), "{path}: {text}");
+        assert!(!lab.work().join(path).exists(), "{path}");
+    }
+    assert_eq!(reply.receipt.denials.len(), 5);
+    assert!(lab.work().join("a.txt").exists());
+    let mut kept = String::new();
+    let found = walk(&folder);
+    for path in found.iter().filter(|path| path.is_file()) {
+        std::fs::File::open(path).unwrap().read_to_string(&mut kept).unwrap();
+    }
+    assert_eq!(kept.matches("evil").count(), 4, "nothing is lost: {found:?}");
+}
+
+fn walk(dir: &Path) -> Vec<std::path::PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        all.push(entry.path());
+        all.extend(walk(&entry.path()));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_init_works_and_no_stub_is_left() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let text = lab.bash("git init -q . && git status --short; ls -A").await;
+    assert_eq!(text, ".git\nexit code: 0");
+    assert!(lab.work().join(".git/config").exists() && lab.work().join(".git/HEAD").exists());
+    let names: Vec<_> =
+        std::fs::read_dir(lab.work()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, [".git"], "no stub files");
+    lab.put("a.txt", "x");
+    let text = lab.bash("git add a.txt && git -c user.name=a -c user.email=a@b commit -qm one && git log --oneline").await;
+    assert!(text.ends_with("exit code: 0"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_look_like_secrets_are_empty_inside() {
+    let Some(tier) = full() else { return };
+    let secret = "KEY=CANARY\n";
+    let lab = Lab::new(tier.clone()).file(".env", secret).file("sub/server.pem", secret);
+    let text = lab.bash("cat .env sub/server.pem; head -c 100 .env; cp .env copy; cat copy").await;
+    assert!(!text.contains("CANARY"), "{text}");
+    let lab = Lab::with(tier, |settings| settings.secret_files = vec![".env".into()]);
+    lab.put(".env", secret);
+    assert!(lab.bash("cat .env $((1))").await.contains("CANARY"), "granted by its user");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn toolchains_are_shown_without_their_credentials() {
+    for tier in tiers() {
+        let lab = Lab::new(tier);
+        let home = lab.root().join("user");
+        for (path, text) in [
+            (".cargo/bin/tool", "#!/bin/sh\necho a tool\n"),
+            (".cargo/credentials.toml", "CANARY"),
+            (".cargo/registry/index", "index\n"),
+            (".npmrc", "CANARY"),
+            (".config/gh/hosts.yml", "CANARY"),
+        ] {
+            let path = home.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        // The layout is read when a session begins.
+        let lab = Lab::with(lab.shell_tier(), |settings| settings.home = Some(home.clone()));
+        let home = home.display();
+        let text = lab
+            .bash(&format!("cat {home}/.cargo/registry/index; cat {home}/.cargo/credentials.toml {home}/.npmrc {home}/.config/gh/hosts.yml; touch {home}/.cargo/registry/new || echo read-only"))
+            .await;
+        assert!(text.contains("index\n") && text.contains("read-only"), "{text}");
+        assert!(!text.contains("CANARY"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_granted_is_there_and_nothing_beside_it() {
+    for tier in tiers() {
+        let outside = tempfile::tempdir().unwrap();
+        let root = outside.path().canonicalize().unwrap();
+        for name in ["read", "write", "other"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("f"), name).unwrap();
+        }
+        let lab = Lab::with(tier, |settings| {
+            settings.read = vec![root.join("read")];
+            settings.write = vec![root.join("write")];
+        });
+        let at = root.display();
+        let text = lab.bash(&format!("cat {at}/read/f {at}/write/f; echo new > {at}/write/g; echo new > {at}/read/g; cat {at}/other/f")).await;
+        assert!(text.starts_with("readwrite"), "{text}");
+        assert!(root.join("write/g").exists() && !root.join("read/g").exists());
+        assert!(text.contains("[sandbox]") && !text.ends_with("exit code: 0"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_parts_of_a_line_share_one_private_tmp() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let text = lab.bash("echo shared > /tmp/f && cat /tmp/f | cat; ls /tmp/f").await;
+    assert_eq!(text, "shared\n/tmp/f\nexit code: 0");
+    assert_eq!(lab.bash("ls /tmp/f 2>/dev/null; ls -A ~; true $((1))").await, "(no output)\nexit code: 0");
+}
+
+/// A repository whose own settings start programs at the most harmless command.
+fn hostile_repository(lab: &Lab) {
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(lab.work());
+        let status = command.env("HOME", lab.root().join("user")).output().unwrap().status;
+        assert!(status.success(), "git {args:?}");
+    };
+    let out = lab.root().join("sibling/PWN").display().to_string();
+    git(&["init", "-q", "."]);
+    lab.put("a.txt", "x");
+    lab.put(".gitattributes", "* filter=evil\n");
+    git(&["config", "user.email", "a@b"]);
+    git(&["config", "user.name", "a"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    let script = format!("#!/bin/sh\ntouch {out} PWN-INSIDE\ncat\n");
+    lab.put("evil.sh", script);
+    Command::new("chmod").args(["+x", "evil.sh"]).current_dir(lab.work()).status().unwrap();
+    std::fs::copy(lab.work().join("evil.sh"), lab.work().join(".git/hooks/post-index-change")).unwrap();
+    git(&["config", "core.fsmonitor", "./evil.sh"]);
+    git(&["config", "filter.evil.clean", "./evil.sh"]);
+    git(&["config", "core.pager", "./evil.sh"]);
+    // A bare repository among the files, with settings of its own.
+    lab.put("bare/HEAD", "ref: refs/heads/main\n");
+    lab.put("bare/objects/x", "");
+    lab.put("bare/refs/x", "");
+    lab.put("bare/config", "[core]\nbare = true\nfsmonitor = ../evil.sh\nworktree = .\n");
+    lab.put("a.txt", "changed\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_repository_stays_inside() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    hostile_repository(&lab);
+    let canaries = Canaries::around(&lab);
+    for command in ["git status", "git diff", "git log -p", "cd bare && git status", "git add a.txt"] {
+        lab.call("bash", json!({"command": command})).await;
+        canaries.are_untouched(command);
+        assert!(!lab.root().join("sibling/PWN").exists(), "{command}");
+    }
+    assert!(lab.work().join("PWN-INSIDE").exists(), "the repository is hostile indeed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_build_script_stays_inside() {
+    let Some(tier) = full() else { return };
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    if !home.as_ref().is_some_and(|home| home.join(".cargo/bin/cargo").exists()) {
+        eprintln!("skipped: there is no cargo in the home directory");
+        return;
+    }
+    let lab = Lab::with(tier, |settings| {
+        settings.home = home;
+        settings.max_timeout = Duration::from_secs(300);
+    });
+    let canaries = Canaries::around(&lab);
+    let tcp = canaries.tcp.local_addr().unwrap();
+    let out = lab.root().join("sibling/PWN").display().to_string();
+    let file = lab.root().join("sibling/notes.txt").display().to_string();
+    lab.put("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+    lab.put("src/lib.rs", "#[test] fn t() { assert_eq!(env!(\"SEEN\"), \"false false false\"); }\n");
+    lab.put("build.rs", format!(
+        "fn main() {{ let wrote = std::fs::write(\"{out}\", \"x\").is_ok(); let read = std::fs::read(\"{file}\").is_ok();\n\
+         let net = std::net::TcpStream::connect(\"{tcp}\").is_ok(); println!(\"cargo:rustc-env=SEEN={{wrote}} {{read}} {{net}}\"); }}\n"
+    ));
+    let reply = lab.call("bash", json!({"command": "cargo test", "timeout": 300})).await;
+    let text = reply.observation();
+    assert!(text.contains("1 passed") && text.ends_with("exit code: 0"), "{text}");
+    canaries.are_untouched("build.rs");
+    assert!(!lab.root().join("sibling/PWN").exists());
+}
