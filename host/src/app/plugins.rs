@@ -161,6 +161,7 @@ impl Place<'_> {
         };
         let access = Access {
             rules: Arc::new(rules),
+            http: None,
             limits: limits(grant),
             environment: Vec::new(),
             settings: grant.settings.clone(),

@@ -6,6 +6,7 @@
 //! workdir. A list that is written replaces its default, so `read = []` takes even the workdir.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
@@ -87,6 +88,9 @@ pub struct HttpGrant {
     /// Upper case; `GET` alone where unset.
     #[serde(default = "only_get")]
     pub methods: Vec<String>,
+    /// Addresses of private networks, or of this machine, to which the host's name may lead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
 }
 
 fn only_get() -> Vec<String> {

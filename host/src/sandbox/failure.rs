@@ -16,7 +16,8 @@ use super::{Limits, contract};
 const STREAM_TAIL: usize = 2000;
 
 /// The reply, without its receipt's identity, which the caller knows.
-pub(super) fn reply(ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply {
+pub(super) fn reply(mut ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply {
+    let hosts = ran.http.merge_into(&mut ran.record);
     let mut reply = match ran.result {
         Ok(Ok(result)) => match structured(result.structured) {
             Ok(structured) => {
@@ -67,6 +68,7 @@ pub(super) fn reply(ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply {
         writes: ran.record.writes,
         created: ran.record.created,
         removed: ran.record.removed,
+        hosts,
         denials: ran.record.denials,
         omitted: ran.record.omitted,
         log: ran.output.lines(),

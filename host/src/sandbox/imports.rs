@@ -15,7 +15,8 @@ const WASI: &[&str] = &[
     "wasi:cli/stderr", "wasi:cli/terminal-input", "wasi:cli/terminal-output",
     "wasi:cli/terminal-stdin", "wasi:cli/terminal-stdout", "wasi:cli/terminal-stderr",
     "wasi:clocks/monotonic-clock", "wasi:clocks/wall-clock", "wasi:filesystem/preopens",
-    "wasi:filesystem/types", "wasi:io/error", "wasi:io/poll", "wasi:io/streams",
+    "wasi:filesystem/types", "wasi:http/outgoing-handler", "wasi:http/types", "wasi:io/error",
+    "wasi:io/poll", "wasi:io/streams",
     "wasi:random/insecure", "wasi:random/insecure-seed", "wasi:random/random",
 ];
 
@@ -76,6 +77,8 @@ mod tests {
         };
         check("wasi:cli/stdout@0.2.0", None);
         check("wasi:filesystem/types@0.2.6", None);
+        check("wasi:http/outgoing-handler@0.2.3", None);
+        check("wasi:http/incoming-handler@0.2.3", Some("not known"));
         check("clawhold:tool/host@0.1.0", None);
         check("clawhold:tool/host@0.2.0", Some("contract 0.2.0"));
         check("wasi:cli/stdout@0.3.0", Some("WASI 0.3"));

@@ -40,6 +40,8 @@ pub(super) fn new_linker(engine: &Engine) -> wasmtime::Result<Linker<CallState>>
     filesystem::types::add_to_linker::<_, Guarded>(l, CallState::files)?;
     filesystem::preopens::add_to_linker::<_, Guarded>(l, CallState::files)?;
 
+    super::http::add_to_linker(l)?;
+
     types::add_to_linker::<_, State>(l, |state| state)?;
     host::add_to_linker::<_, State>(l, |state| state)?;
     Ok(linker)

@@ -11,6 +11,7 @@ use crate::model::{Failure, FailureCode, Outcome, ToolReply, ToolSpec};
 use crate::tool::{CallContext, Tool};
 
 use super::guard::Rules;
+use super::http::HttpAccess;
 use super::run::{self, Surroundings};
 use super::{Limits, Plugin, failure};
 
@@ -18,6 +19,8 @@ use super::{Limits, Plugin, failure};
 #[derive(Debug, Clone)]
 pub struct Access {
     pub rules: Arc<Rules>,
+    /// Without it every request is refused.
+    pub http: Option<Arc<HttpAccess>>,
     pub limits: Limits,
     pub environment: Vec<(String, String)>,
     pub settings: BTreeMap<String, String>,
@@ -27,6 +30,7 @@ pub struct Access {
 pub fn tools(plugin: &Arc<Plugin>, access: &Access, offers: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
     let environment: Arc<[(String, String)]> = access.environment.clone().into();
     let settings = Arc::new(access.settings.clone());
+    let http = access.http.clone().unwrap_or_else(|| Arc::new(HttpAccess::nothing(&plugin.name)));
     plugin
         .tools
         .iter()
@@ -36,6 +40,7 @@ pub fn tools(plugin: &Arc<Plugin>, access: &Access, offers: impl Fn(&str) -> boo
                 plugin: Arc::clone(plugin),
                 spec: spec.clone(),
                 rules: Arc::clone(&access.rules),
+                http: Arc::clone(&http),
                 limits: access.limits,
                 environment: Arc::clone(&environment),
                 settings: Arc::clone(&settings),
@@ -48,6 +53,7 @@ struct PluginTool {
     plugin: Arc<Plugin>,
     spec: ToolSpec,
     rules: Arc<Rules>,
+    http: Arc<HttpAccess>,
     limits: Limits,
     environment: Arc<[(String, String)]>,
     settings: Arc<BTreeMap<String, String>>,
@@ -67,6 +73,7 @@ impl Tool for PluginTool {
         };
         let around = Surroundings {
             rules: Arc::clone(&self.rules),
+            http: Some(Arc::clone(&self.http)),
             read_only: self.spec.effects.read_only,
             turn: context.turn,
             limits: self.limits,

@@ -12,6 +12,7 @@ use crate::tool::Progress;
 use super::bindings::clawhold::tool::types as wit;
 use super::drive::{Stopped, drive};
 use super::guard::{Guard, Record, Rules};
+use super::http::{HttpAccess, HttpRecord, HttpState};
 use super::limits::MemoryMeter;
 use super::output::Output;
 use super::state::CallState;
@@ -26,6 +27,8 @@ const MAX_HANDLES: usize = 4096;
 #[derive(Clone)]
 pub(super) struct Surroundings {
     pub rules: Arc<Rules>,
+    /// Without it every request is refused.
+    pub http: Option<Arc<HttpAccess>>,
     pub read_only: bool,
     pub turn: u32,
     pub limits: Limits,
@@ -39,6 +42,7 @@ impl Surroundings {
     pub(super) fn bare(rules: Arc<Rules>) -> Self {
         Self {
             rules,
+            http: None,
             read_only: true,
             turn: 0,
             limits: Limits::default(),
@@ -53,6 +57,7 @@ impl Surroundings {
 pub(super) struct Ran {
     pub result: Result<Result<wit::ToolResult, wit::Failure>, Broken>,
     pub record: Record,
+    pub http: HttpRecord,
     pub output: Arc<Output>,
     pub instantiate_us: u64,
     pub execute_us: u64,
@@ -95,6 +100,7 @@ pub(super) fn call_tool(
         result,
         output: state.output,
         record: state.guard.finish(died),
+        http: state.http.finish(),
         instantiate_us: micros(begun, instantiated),
         execute_us: micros(instantiated, ended),
         peak_memory,
@@ -137,6 +143,7 @@ impl<'a> Sandbox<'a> {
         let state = CallState {
             table: CallState::table(),
             guard: Guard::new(Arc::clone(&around.rules), around.read_only, around.turn),
+            http: HttpState::new(around.http.clone(), deadline),
             clocks: wasmtime_wasi::clocks::WasiClocksCtx::default(),
             memory: MemoryMeter::new(around.limits.memory),
             output: Arc::default(),

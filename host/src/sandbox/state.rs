@@ -10,6 +10,7 @@ use wasmtime_wasi::clocks::{WasiClocksCtx, WasiClocksCtxView};
 use crate::tool::Progress;
 
 use super::guard::{Guard, GuardView};
+use super::http::HttpState;
 use super::limits::MemoryMeter;
 use super::output::Output;
 
@@ -20,6 +21,7 @@ const MAX_RESOURCES: usize = 4096;
 pub(super) struct CallState {
     pub table: ResourceTable,
     pub guard: Guard,
+    pub http: HttpState,
     pub clocks: WasiClocksCtx,
     pub memory: MemoryMeter,
     pub output: Arc<Output>,

@@ -144,6 +144,7 @@ pub fn tools_over(
 ) -> BTreeMap<String, Arc<dyn Tool>> {
     let access = Access {
         rules: rules_over(workdir, writable, quota),
+        http: None,
         limits,
         environment: Vec::new(),
         settings: BTreeMap::new(),
