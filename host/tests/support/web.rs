@@ -39,7 +39,8 @@ pub enum Step {
 
 /// A whole answer with its length.
 pub fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<Step> {
-    let mut bytes = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len()).into_bytes();
+    let mut bytes =
+        format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len()).into_bytes();
     for (name, value) in headers {
         bytes.extend(format!("{name}: {value}\r\n").into_bytes());
     }
@@ -67,14 +68,20 @@ impl Web {
 
     /// The same over TLS, as `127.0.0.1` under a certificate of the test authority.
     pub fn encrypted(play: impl Fn(&Asked) -> Vec<Step> + Send + Sync + 'static) -> Self {
-        let chain = CertificateDer::from_pem_slice(include_bytes!("../provider_support/tls/good.pem")).unwrap();
-        let key = PrivateKeyDer::from_pem_slice(include_bytes!("../provider_support/tls/server.key")).unwrap();
-        let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![chain], key)
-            .unwrap();
+        let chain =
+            CertificateDer::from_pem_slice(include_bytes!("../provider_support/tls/good.pem"))
+                .unwrap();
+        let key =
+            PrivateKeyDer::from_pem_slice(include_bytes!("../provider_support/tls/server.key"))
+                .unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(Arc::new(
+            rustls::crypto::ring::default_provider(),
+        ))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![chain], key)
+        .unwrap();
         Self::run(Arc::new(play), Some(Arc::new(config)))
     }
 
@@ -114,7 +121,11 @@ impl Web {
     }
 }
 
-fn serve(mut stream: impl Read + Write, play: &Play, log: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+fn serve(
+    mut stream: impl Read + Write,
+    play: &Play,
+    log: &Mutex<Vec<Asked>>,
+) -> std::io::Result<()> {
     while let Some(asked) = read(&mut stream)? {
         log.lock().unwrap().push(asked.clone());
         for step in play(&asked) {

@@ -44,7 +44,8 @@ pub(super) fn parse(authority: &str) -> Result<(Host, Option<u16>), &'static str
         return Err("the host has letters beyond ASCII; write it in its `xn--` form");
     }
     if let Some(rest) = authority.strip_prefix('[') {
-        let (inner, after) = rest.split_once(']').ok_or("the bracket of the address is not closed")?;
+        let (inner, after) =
+            rest.split_once(']').ok_or("the bracket of the address is not closed")?;
         let port = match after.strip_prefix(':') {
             Some(port) => Some(parse_port(port)?),
             None if after.is_empty() => None,
@@ -60,7 +61,8 @@ pub(super) fn parse(authority: &str) -> Result<(Host, Option<u16>), &'static str
 }
 
 fn parse_port(port: &str) -> Result<u16, &'static str> {
-    let digits = !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
+    let digits =
+        !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
     match port.parse::<u16>() {
         Ok(port) if digits && port > 0 => Ok(port),
         _ => Err("the port is no number from 1 to 65535"),
@@ -68,7 +70,8 @@ fn parse_port(port: &str) -> Result<u16, &'static str> {
 }
 
 fn parse_v6(text: &str) -> Result<IpAddr, &'static str> {
-    let address: Ipv6Addr = text.parse().map_err(|_| "what stands in brackets is no IPv6 address")?;
+    let address: Ipv6Addr =
+        text.parse().map_err(|_| "what stands in brackets is no IPv6 address")?;
     if address.to_ipv4_mapped().is_some() {
         return Err("it is an IPv4 address dressed as IPv6; write `a.b.c.d`");
     }
@@ -81,12 +84,15 @@ fn parse_name_or_v4(host: &str) -> Result<Host, &'static str> {
     // Programs read `127.1`, `0177.0.0.1`, `0x7f000001` and `2130706433` as addresses (WHATWG URL,
     // section 3.5, "ends in a number"). Four plain decimal numbers are the one form taken here.
     let numeric = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
-    let hexadecimal =
-        last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let hexadecimal = last
+        .strip_prefix("0x")
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
     if numeric || hexadecimal {
         return match name.parse::<Ipv4Addr>() {
             Ok(address) => Ok(Host::Address(IpAddr::V4(address))),
-            Err(_) => Err("it is an address in an unusual spelling; write `a.b.c.d` in plain decimal numbers"),
+            Err(_) => Err(
+                "it is an address in an unusual spelling; write `a.b.c.d` in plain decimal numbers",
+            ),
         };
     }
     if name.len() > 253 {
@@ -95,11 +101,15 @@ fn parse_name_or_v4(host: &str) -> Result<Host, &'static str> {
     for label in name.split('.') {
         // An underscore is no letter of a host name, yet some are in use.
         let fine = (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
             && !label.starts_with('-')
             && !label.ends_with('-');
         if !fine {
-            return Err("the host is no plain name: letters, digits and hyphens between single dots");
+            return Err(
+                "the host is no plain name: letters, digits and hyphens between single dots",
+            );
         }
     }
     Ok(Host::Name(name))
@@ -118,7 +128,8 @@ mod tests {
 
     #[test]
     fn plain_hosts_are_read() {
-        let check = |authority: &str, expect: &str| assert_eq!(shown(authority).as_deref(), Ok(expect));
+        let check =
+            |authority: &str, expect: &str| assert_eq!(shown(authority).as_deref(), Ok(expect));
         check("Api.Example.COM", "api.example.com");
         check("api.example.com:8443", "api.example.com 8443");
         check("localhost:1", "localhost 1");

@@ -79,14 +79,23 @@ impl HttpGrantRules {
     ) -> Result<Self, BadHttpRule> {
         let rules = http
             .iter()
-            .map(|grant| Ok(HttpRule::new(&grant.host, &grant.methods)?.with_addresses(grant.addresses.iter().copied())))
+            .map(|grant| {
+                Ok(HttpRule::new(&grant.host, &grant.methods)?
+                    .with_addresses(grant.addresses.iter().copied()))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self { rules, secrets: secrets.into_iter().collect(), limits: HttpLimits::default() })
     }
 
     /// Judges a request by the parts of its URL before anything is resolved. `plugin` is the name
     /// under which the user writes grants, for the words of a refusal.
-    pub fn judge(&self, plugin: &str, method: &str, scheme: &str, authority: &str) -> Result<Target, HttpRefusal> {
+    pub fn judge(
+        &self,
+        plugin: &str,
+        method: &str,
+        scheme: &str,
+        authority: &str,
+    ) -> Result<Target, HttpRefusal> {
         let encrypted = match scheme {
             "https" => true,
             "http" => false,
@@ -95,11 +104,11 @@ impl HttpGrantRules {
         let (host, port) = host::parse(authority)
             .map_err(|why| HttpRefusal::Odd { authority: authority.to_owned(), why })?;
         let port = port.unwrap_or(if encrypted { 443 } else { 80 });
-        // A tunnel would lead anywhere, and an echo of the request would show what was added to it.
-        if matches!(method, "CONNECT" | "TRACE") {
+        if !rule::can_be_granted(method) {
             return Err(HttpRefusal::NeverMethod { method: method.to_owned() });
         }
-        let mut of_host = self.rules.iter().enumerate().filter(|(_, rule)| rule.covers(&host, port)).peekable();
+        let mut of_host =
+            self.rules.iter().enumerate().filter(|(_, rule)| rule.covers(&host, port)).peekable();
         let known = of_host.peek().map(|(_, rule)| (*rule).clone());
         if let Some((rule, _)) = of_host.find(|(_, rule)| rule.allows(method)) {
             return Ok(Target { host, port, encrypted, rule });

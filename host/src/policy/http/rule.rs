@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
+use super::address::reserved_range;
 use super::host::{self, Host};
 
 /// A host, or a family of hosts, with what may be asked of it.
@@ -30,11 +31,15 @@ enum Pattern {
 pub enum BadHttpRule {
     #[error("`{host}` is no host to grant: {why}")]
     Host { host: String, why: &'static str },
-    #[error("`{host}` would grant a whole top-level domain; name at least one label more, or write `*` for every host")]
+    #[error(
+        "`{host}` would grant a whole top-level domain; name at least one label more, or write `*` for every host"
+    )]
     TooWide { host: String },
     #[error("`{method}` is no method to grant; write it in capital letters, such as `GET`")]
     Method { method: String },
-    #[error("the grant for `{host}` names no method; write `methods = [\"GET\"]`, or leave the entry out")]
+    #[error(
+        "the grant for `{host}` names no method; write `methods = [\"GET\"]`, or leave the entry out"
+    )]
     NoMethod { host: String },
 }
 
@@ -46,7 +51,9 @@ impl HttpRule {
             (Pattern::Every, None)
         } else if let Some(rest) = host.strip_prefix("*.") {
             match host::parse(rest).map_err(bad)? {
-                (Host::Name(name), port) if name.contains('.') => (Pattern::Below(format!(".{name}")), port),
+                (Host::Name(name), port) if name.contains('.') => {
+                    (Pattern::Below(format!(".{name}")), port)
+                }
                 (Host::Name(_), _) => return Err(BadHttpRule::TooWide { host: host.to_owned() }),
                 (Host::Address(_), _) => return Err(bad("an address has nothing below it")),
             }
@@ -58,8 +65,7 @@ impl HttpRule {
             return Err(BadHttpRule::NoMethod { host: host.to_owned() });
         }
         for method in methods {
-            let fine = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-            if !fine || matches!(method.as_str(), "CONNECT" | "TRACE") {
+            if !can_be_granted(method) {
                 return Err(BadHttpRule::Method { method: method.escape_default().to_string() });
             }
         }
@@ -88,15 +94,24 @@ impl HttpRule {
         })
     }
 
-    /// Whether a name may lead to `address`, as far as this rule goes.
-    pub fn grants_address(&self, address: IpAddr) -> bool {
-        self.addresses.contains(&address)
+    /// Why a name of this rule may not lead to `address`, if it may not.
+    pub fn bars(&self, address: IpAddr) -> Option<&'static str> {
+        if self.addresses.contains(&address) {
+            None
+        } else if matches!(&self.pattern, Pattern::Exact(host) if host.is_loopback()) {
+            // What is said to this machine may be secret, so it leads nowhere else.
+            Some("not this machine")
+        } else {
+            reserved_range(address)
+        }
     }
 
     pub(super) fn covers(&self, host: &Host, port: u16) -> bool {
         let fits = match (&self.pattern, host) {
             (Pattern::Exact(own), asked) => own == asked,
-            (Pattern::Below(end), Host::Name(name)) => name.len() > end.len() && name.ends_with(end.as_str()),
+            (Pattern::Below(end), Host::Name(name)) => {
+                name.len() > end.len() && name.ends_with(end.as_str())
+            }
             (Pattern::Every, Host::Name(name)) => name != "localhost",
             (Pattern::Below(_) | Pattern::Every, Host::Address(_)) => false,
         };
@@ -124,13 +139,19 @@ impl HttpRule {
             host = format!("{host}:{port}");
         }
         let quote = |items: Vec<String>| {
-            items.iter().map(|item| format!("\"{}\"", item.escape_default())).collect::<Vec<_>>().join(", ")
+            items
+                .iter()
+                .map(|item| format!("\"{}\"", item.escape_default()))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let methods = quote(self.methods.clone());
         let named = !matches!(&self.pattern, Pattern::Exact(host) if host.is_loopback() || matches!(host, Host::Address(_)));
         if named && !self.addresses.is_empty() {
             let addresses = quote(self.addresses.iter().map(ToString::to_string).collect());
-            return format!("{{ host = \"{host}\", methods = [{methods}], addresses = [{addresses}] }}");
+            return format!(
+                "{{ host = \"{host}\", methods = [{methods}], addresses = [{addresses}] }}"
+            );
         }
         format!("{{ host = \"{host}\", methods = [{methods}] }}")
     }
@@ -139,4 +160,12 @@ impl HttpRule {
 /// The entry of `http` that would allow `method` on `place`.
 pub(super) fn line(place: &str, method: &str) -> String {
     format!("{{ host = \"{place}\", methods = [\"{}\"] }}", method.escape_default())
+}
+
+/// Whether it is a method that a plugin may ever use. A tunnel would lead anywhere, and an echo of
+/// the request would show what was added to it.
+pub(super) fn can_be_granted(method: &str) -> bool {
+    !method.is_empty()
+        && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
+        && !matches!(method, "CONNECT" | "TRACE")
 }

@@ -30,21 +30,35 @@ pub enum BadSecretHeader {
     Format { header: String },
     #[error("the secret for `{header}` has a character that cannot stand in a header")]
     Character { header: String },
-    #[error("the secret for `{header}` is shorter than {SHORTEST} characters, too short to be found in an answer that repeats it")]
+    #[error(
+        "the secret for `{header}` is shorter than {SHORTEST} characters, too short to be found in an answer that repeats it"
+    )]
     Short { header: String },
 }
 
 impl SecretHeader {
     /// `host` is `NAME`, `NAME:PORT` or an address with or without port; `format` holds `{}` where
     /// `secret` goes.
-    pub fn new(host: &str, header: &str, secret: &str, format: &str) -> Result<Self, BadSecretHeader> {
-        let (parsed, port) = host::parse(host)
-            .map_err(|why| BadSecretHeader::Host { host: host.escape_default().to_string(), why })?;
+    pub fn new(
+        host: &str,
+        header: &str,
+        secret: &str,
+        format: &str,
+    ) -> Result<Self, BadSecretHeader> {
+        let (parsed, port) = host::parse(host).map_err(|why| BadSecretHeader::Host {
+            host: host.escape_default().to_string(),
+            why,
+        })?;
         let header = header.to_ascii_lowercase();
         // The characters of a token (RFC 9110, section 5.6.2).
         let token = !header.is_empty()
-            && header.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-        let framing = matches!(header.as_str(), "host" | "content-length" | "transfer-encoding" | "connection");
+            && header
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+        let framing = matches!(
+            header.as_str(),
+            "host" | "content-length" | "transfer-encoding" | "connection"
+        );
         if !token || framing || header.starts_with("proxy-") {
             return Err(BadSecretHeader::Header { header: header.escape_default().to_string() });
         }
@@ -57,7 +71,13 @@ impl SecretHeader {
         if secret.len() < SHORTEST {
             return Err(BadSecretHeader::Short { header });
         }
-        Ok(Self { host: parsed, port, header, secret: secret.to_owned(), format: format.to_owned() })
+        Ok(Self {
+            host: parsed,
+            port,
+            header,
+            secret: secret.to_owned(),
+            format: format.to_owned(),
+        })
     }
 
     /// The header's name, in lower case.

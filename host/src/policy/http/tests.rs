@@ -75,7 +75,9 @@ fn every_name_is_no_address() {
     let rules = rules(vec![rule("*", &["GET"])]);
     assert!(rules.rules[0].warning().is_some_and(|warning| warning.contains("any host")));
     assert!(judge(&rules, "GET https://anything.example").is_ok());
-    for asked in ["GET http://1.1.1.1", "GET http://127.0.0.1", "GET http://[::1]", "GET http://localhost"] {
+    for asked in
+        ["GET http://1.1.1.1", "GET http://127.0.0.1", "GET http://[::1]", "GET http://localhost"]
+    {
         assert!(judge(&rules, asked).is_err(), "{asked}");
     }
     assert!(judge(&rules, "GET https://anything.example:8443").is_err(), "other ports are named");
@@ -96,9 +98,15 @@ fn a_refusal_shows_what_would_allow_it_and_that_does() {
 
     let some = rules(vec![rule("api.example.com", &["GET"])]);
     let text = judge(&some, "POST https://api.example.com").unwrap_err();
-    assert!(text.contains("`{ host = \"api.example.com\", methods = [\"GET\", \"POST\"] }`"), "{text}");
+    assert!(
+        text.contains("`{ host = \"api.example.com\", methods = [\"GET\", \"POST\"] }`"),
+        "{text}"
+    );
     let text = judge(&some, "GET http://b.example:81").unwrap_err();
-    assert!(text.contains("by adding `{ host = \"b.example:81\", methods = [\"GET\"] }`"), "{text}");
+    assert!(
+        text.contains("by adding `{ host = \"b.example:81\", methods = [\"GET\"] }`"),
+        "{text}"
+    );
     assert!(judge(&rules(vec![rule("b.example:81", &["GET"])]), "GET http://b.example:81").is_ok());
 }
 
@@ -123,7 +131,8 @@ fn rules_that_mean_nothing_are_refused() {
 #[test]
 fn a_secret_goes_to_its_host_alone_and_is_not_printed() {
     let mut rules = rules(vec![rule("*.example.com", &["GET"]), rule("127.0.0.1:8080", &["GET"])]);
-    let secret = |host: &str| SecretHeader::new(host, "Authorization", "CANARY-1234", "Bearer {}").unwrap();
+    let secret =
+        |host: &str| SecretHeader::new(host, "Authorization", "CANARY-1234", "Bearer {}").unwrap();
     rules.secrets = vec![secret("api.example.com"), secret("127.0.0.1:8080")];
     let sent = |asked: &str| {
         let (scheme, authority) = asked.split_once("://").unwrap();
@@ -132,7 +141,9 @@ fn a_secret_goes_to_its_host_alone_and_is_not_printed() {
     };
     assert_eq!(sent("https://api.example.com"), ["Bearer CANARY-1234"]);
     assert_eq!(sent("http://127.0.0.1:8080"), ["Bearer CANARY-1234"]);
-    for elsewhere in ["http://api.example.com", "https://b.example.com", "https://x.api.example.com"] {
+    for elsewhere in
+        ["http://api.example.com", "https://b.example.com", "https://x.api.example.com"]
+    {
         assert!(sent(elsewhere).is_empty(), "{elsewhere}");
     }
     assert!(!format!("{rules:?}").contains("CANARY"));

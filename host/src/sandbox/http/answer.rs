@@ -66,7 +66,7 @@ impl AnswerBody {
     fn end(&mut self) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         self.ended = true;
         self.slot = None;
-        self.call.log.recovered();
+        self.call.log.recovered(&self.place);
         let rest = self.scrub.as_mut().map(Stream::finish).filter(|rest| !rest.is_empty());
         Poll::Ready(rest.map(|rest| Ok(Frame::data(rest))))
     }
@@ -76,7 +76,10 @@ impl Body for AnswerBody {
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = &mut *self;
         if this.ended {
             return Poll::Ready(None);
@@ -105,7 +108,8 @@ impl Body for AnswerBody {
             match this.left.checked_sub(data.len() as u64) {
                 Some(left) => this.left = left,
                 None => {
-                    let fault = Fault::ResponseTooLarge { place: this.place.clone(), limit: this.limit };
+                    let fault =
+                        Fault::ResponseTooLarge { place: this.place.clone(), limit: this.limit };
                     return this.fail(&fault);
                 }
             }

@@ -86,7 +86,12 @@ impl Clients {
     }
 
     /// The client for a request that `rule` allows.
-    pub(super) fn client(&self, target: &Target, rule: &HttpRule, way: &Way) -> Result<Client, String> {
+    pub(super) fn client(
+        &self,
+        target: &Target,
+        rule: &HttpRule,
+        way: &Way,
+    ) -> Result<Client, String> {
         let failed = |error: reqwest::Error| error.without_url().to_string();
         match way {
             Way::Direct => {
@@ -99,7 +104,8 @@ impl Clients {
                     return Ok(client.clone());
                 }
                 let resolver = Checked { lookup: Arc::clone(&self.lookup), rule: rule.clone() };
-                let builder = self.builder(target.encrypted)?.no_proxy().dns_resolver(Arc::new(resolver));
+                let builder =
+                    self.builder(target.encrypted)?.no_proxy().dns_resolver(Arc::new(resolver));
                 let client = builder.build().map_err(failed)?;
                 Ok(slot.get_or_init(|| client).clone())
             }

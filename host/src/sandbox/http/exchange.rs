@@ -105,7 +105,9 @@ impl Exchange {
             place: self.target.place(),
             address: barred.address,
             range: barred.range,
-            toml: rule.map(|rule| rule.clone().with_addresses([barred.address]).to_toml()).unwrap_or_default(),
+            toml: rule
+                .map(|rule| rule.clone().with_addresses([barred.address]).to_toml())
+                .unwrap_or_default(),
             plugin: self.access.plugin.clone(),
         }
     }
@@ -115,7 +117,8 @@ impl Exchange {
         let (mut parts, body) = response.into_parts();
         let place = self.target.place();
         if parts.status.is_redirection()
-            && let Some(location) = parts.headers.get(LOCATION).and_then(|value| value.to_str().ok())
+            && let Some(location) =
+                parts.headers.get(LOCATION).and_then(|value| value.to_str().ok())
         {
             let mut redirects = self.call.redirects.lock().unwrap_or_else(PoisonError::into_inner);
             redirects.note(&self.url, &self.hop, location)?;
@@ -128,7 +131,10 @@ impl Exchange {
             clean(&mut parts.headers, scrub);
         }
         let limit = self.access.rules.limits.response_body;
-        let announced = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        let announced = parts
+            .headers
+            .get(CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         if self.method != Method::HEAD && announced.is_some_and(|length| length > limit) {
             return Err(Fault::ResponseTooLarge { place, limit });
         }

@@ -19,15 +19,26 @@ use super::scrub::Scrub;
 pub(super) enum Fault {
     #[error(transparent)]
     Refused(#[from] HttpRefusal),
-    #[error("the request to `{place}` carries more than {limit} bytes, as many as one may; send less")]
+    #[error(
+        "the request to `{place}` carries more than {limit} bytes, as many as one may; send less"
+    )]
     RequestTooLarge { place: String, limit: u64 },
-    #[error("the answer of `{place}` is larger than {limit} bytes, as much as one request may bring; ask for less, for example for a part or a page")]
+    #[error(
+        "the answer of `{place}` is larger than {limit} bytes, as much as one request may bring; ask for less, for example for a part or a page"
+    )]
     ResponseTooLarge { place: String, limit: u64 },
-    #[error("this call has made {limit} requests, as many as one call may; ask for less, or in several calls")]
+    #[error(
+        "this call has made {limit} requests, as many as one call may; ask for less, or in several calls"
+    )]
     TooMany { limit: u32 },
-    #[error("this call has {limit} requests under way, as many as it may at once; wait for one before the next")]
+    #[error(
+        "this call has {limit} requests under way, as many as it may at once; wait for one before the next"
+    )]
     TooManyAtOnce { limit: u32 },
-    #[error("the answer of `{place}` came encoded (`{}`) although it was asked for as it is; it could repeat a secret unseen, so it is not passed on", escape_line(coding))]
+    #[error(
+        "the answer of `{place}` came encoded (`{}`) although it was asked for as it is; it could repeat a secret unseen, so it is not passed on",
+        escape_line(coding)
+    )]
     Encoded { place: String, coding: String },
     #[error("`{place}` was not found: {cause}")]
     NoAddress { place: String, cause: String },
@@ -63,8 +74,21 @@ impl Fault {
             Self::Late { .. } => FailureCode::TimedOut,
             Self::NoAddress { .. } => FailureCode::NotFound,
             Self::Unsent { .. } => FailureCode::Failed,
-            Self::Unreachable { .. } | Self::Broken { .. } | Self::Client { .. } => FailureCode::Unavailable,
+            Self::Unreachable { .. } | Self::Broken { .. } | Self::Client { .. } => {
+                FailureCode::Unavailable
+            }
         })
+    }
+
+    /// The place with which it may go better the next time.
+    pub(super) fn passing(&self) -> Option<&str> {
+        match self {
+            Self::NoAddress { place, .. }
+            | Self::Unreachable { place, .. }
+            | Self::Late { place }
+            | Self::Broken { place, .. } => Some(place),
+            _ => None,
+        }
     }
 
     /// What the guest sees.
@@ -78,7 +102,9 @@ impl Fault {
             Self::RequestTooLarge { limit, .. } => WasiError::HttpRequestBodySize(Some(*limit)),
             Self::ResponseTooLarge { limit, .. } => WasiError::HttpResponseBodySize(Some(*limit)),
             Self::TooMany { .. } | Self::TooManyAtOnce { .. } => WasiError::ConnectionLimitReached,
-            Self::Encoded { coding, .. } => WasiError::HttpResponseContentCoding(Some(coding.clone())),
+            Self::Encoded { coding, .. } => {
+                WasiError::HttpResponseContentCoding(Some(coding.clone()))
+            }
             Self::NoAddress { .. } => WasiError::DnsError { rcode: None, info_code: None },
             Self::Unreachable { kind: Kind::Refused, .. } => WasiError::ConnectionRefused,
             Self::Unreachable { kind: Kind::Encryption, .. } => WasiError::TlsProtocolError,
@@ -95,8 +121,12 @@ impl Fault {
     pub(super) fn of(error: &reqwest::Error, place: &str, scrub: &Scrub) -> Self {
         let place = place.to_owned();
         match find::<Unsent>(error) {
-            Some(Unsent::TooLarge { limit }) => return Self::RequestTooLarge { place, limit: *limit },
-            Some(Unsent::ByGuest(cause)) => return Self::Unsent { place, cause: escape_line(cause) },
+            Some(Unsent::TooLarge { limit }) => {
+                return Self::RequestTooLarge { place, limit: *limit };
+            }
+            Some(Unsent::ByGuest(cause)) => {
+                return Self::Unsent { place, cause: escape_line(cause) };
+            }
             None => {}
         }
         let cause = scrub.text(&escape_line(&causes(error)));
@@ -122,7 +152,9 @@ impl Fault {
 }
 
 /// The first `T` among `error` and its causes. An I/O error may carry one inside.
-pub(super) fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
+pub(super) fn find<'a, T: StdError + 'static>(
+    error: &'a (dyn StdError + 'static),
+) -> Option<&'a T> {
     let mut at = Some(error);
     while let Some(error) = at {
         if let Some(found) = error.downcast_ref::<T>() {

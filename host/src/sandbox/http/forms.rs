@@ -35,7 +35,8 @@ fn credentials(secret: &SecretHeader) -> Vec<String> {
         .or_else(|_| STANDARD_NO_PAD.decode(secret.secret()))
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(pair) = decoded.filter(|_| secret.value().to_ascii_lowercase().starts_with("basic ")) else {
+    let Some(pair) = decoded.filter(|_| secret.value().to_ascii_lowercase().starts_with("basic "))
+    else {
         return Vec::new();
     };
     let password = pair.split_once(':').map(|(_, password)| password.to_owned());
@@ -67,7 +68,9 @@ fn of(secret: &str) -> Vec<String> {
 fn percent(secret: &str, upper: bool) -> String {
     secret.bytes().fold(String::new(), |mut text, byte| {
         let written = match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => write!(text, "{}", char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                write!(text, "{}", char::from(byte))
+            }
             _ if upper => write!(text, "%{byte:02X}"),
             _ => write!(text, "%{byte:02x}"),
         };
@@ -77,7 +80,10 @@ fn percent(secret: &str, upper: bool) -> String {
 }
 
 fn hexadecimal(secret: &str, upper: bool) -> String {
-    secret.bytes().map(|byte| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") }).collect()
+    secret
+        .bytes()
+        .map(|byte| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") })
+        .collect()
 }
 
 /// The characters that the secret gives in base64 wherever it begins within a longer text: three

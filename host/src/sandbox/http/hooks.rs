@@ -48,7 +48,11 @@ impl Hooks {
     }
 
     /// Judges a request and makes it ready. Nothing has left this machine yet.
-    fn begin(&mut self, request: Request<WasiBody>, options: Option<RequestOptions>) -> Result<Exchange, Error> {
+    fn begin(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<Exchange, Error> {
         let access = self.access.get_or_insert_with(|| Arc::new(HttpAccess::nothing("NAME")));
         let at_once = access.rules.limits.at_once;
         let call = self.call.get_or_insert_with(|| {
@@ -125,6 +129,11 @@ impl WasiHttpHooks for Hooks {
         Arc::new(request::is_forbidden)
     }
 
+    /// Every scheme comes to be judged, so that a refusal is recorded and explained.
+    fn is_supported_scheme(&mut self, _scheme: &http::uri::Scheme) -> bool {
+        true
+    }
+
     /// The client writes it from the URL that was judged.
     fn set_host_header(&mut self) -> bool {
         false
@@ -139,7 +148,8 @@ impl WasiHttpHooks for Hooks {
         let begun = self.begin(request, options);
         Box::new(async move {
             let response = begun?.run().await?;
-            let nothing_left: Box<dyn Future<Output = Result<(), Error>> + Send> = Box::new(async { Ok(()) });
+            let nothing_left: Box<dyn Future<Output = Result<(), Error>> + Send> =
+                Box::new(async { Ok(()) });
             Ok((response, nothing_left))
         })
     }

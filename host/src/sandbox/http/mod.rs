@@ -98,7 +98,10 @@ impl HttpAccess {
 
 impl std::fmt::Debug for HttpAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpAccess").field("plugin", &self.plugin).field("rules", &self.rules).finish_non_exhaustive()
+        f.debug_struct("HttpAccess")
+            .field("plugin", &self.plugin)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -122,7 +125,11 @@ impl HttpState {
 
 impl WasiHttpView for CallState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView { hooks: &mut self.http.hooks, table: &mut self.table, ctx: &mut self.http.context }
+        WasiHttpCtxView {
+            hooks: &mut self.http.hooks,
+            table: &mut self.table,
+            ctx: &mut self.http.context,
+        }
     }
 }
 

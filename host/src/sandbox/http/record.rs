@@ -18,6 +18,8 @@ pub(in crate::sandbox) struct HttpRecord {
     pub denials: Vec<Denial>,
     /// The last refusal or failure, which explains a call that then fails.
     pub last: Option<(Ruling, String)>,
+    /// Where `last` happened, if trying again there may mend it.
+    passing: Option<String>,
 }
 
 impl HttpRecord {
@@ -50,22 +52,30 @@ impl Log {
         });
     }
 
-    /// An answer that came whole. It takes back what an earlier attempt failed of, but no denial.
-    pub(super) fn recovered(&self) {
-        self.with(|record| record.last.take_if(|(ruling, _)| *ruling != Ruling::Denied));
+    /// An answer of `place` that came whole. It takes back what an earlier attempt there failed of.
+    pub(super) fn recovered(&self, place: &str) {
+        self.with(|record| {
+            if record.passing.take_if(|failed| failed == place).is_some() {
+                record.last = None;
+            }
+        });
     }
 
     pub(super) fn fault(&self, fault: &Fault) {
         let (ruling, reason) = (fault.ruling(), fault.to_string());
         self.with(|record| {
             if let Fault::Refused(refusal) = fault {
-                let denial =
-                    Denial { what: "connect".into(), subject: refusal.subject(), reason: reason.clone() };
+                let denial = Denial {
+                    what: "connect".into(),
+                    subject: refusal.subject(),
+                    reason: reason.clone(),
+                };
                 if record.denials.len() < CAP && !record.denials.contains(&denial) {
                     record.denials.push(denial);
                 }
             }
             record.last = Some((ruling, reason));
+            record.passing = fault.passing().map(str::to_owned);
         });
     }
 

@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn n31_a_way_back_to_the_origin_does_not_bring_the_credentials_back() {
         let mut redirects = Redirects::default();
-        let (a, b) = (Url::parse("https://a.example/").unwrap(), Url::parse("https://b.example/x").unwrap());
+        let (a, b) =
+            (Url::parse("https://a.example/").unwrap(), Url::parse("https://b.example/x").unwrap());
         redirects.note(&a, &Hop::default(), "//b.example/x#top").unwrap();
         let hop = redirects.hop(&b);
         assert!(hop.foreign && hop.depth == 1 && hop.downgraded.is_none(), "{hop:?}");

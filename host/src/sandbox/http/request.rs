@@ -44,7 +44,8 @@ pub(super) fn url(target: &Target, path_and_query: &str) -> Option<Url> {
 
 /// Puts the host's own headers in the place of whatever the guest sent by these names.
 pub(super) fn prepare(headers: &mut HeaderMap, secrets: Vec<(HeaderName, HeaderValue)>) {
-    let forbidden: Vec<HeaderName> = headers.keys().filter(|name| is_forbidden(name)).cloned().collect();
+    let forbidden: Vec<HeaderName> =
+        headers.keys().filter(|name| is_forbidden(name)).cloned().collect();
     for name in forbidden {
         headers.remove(name);
     }
@@ -105,14 +106,30 @@ mod tests {
     #[test]
     fn what_belongs_to_the_connection_is_not_the_guests() {
         let mut headers = HeaderMap::new();
-        for name in ["host", "connection", "transfer-encoding", "proxy-authorization", "proxy-x", "te", "range", "accept-encoding", "x-key", "x-other"] {
+        for name in [
+            "host",
+            "connection",
+            "transfer-encoding",
+            "proxy-authorization",
+            "proxy-x",
+            "te",
+            "range",
+            "accept-encoding",
+            "x-key",
+            "x-other",
+        ] {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static("guest"));
         }
         headers.append("x-key", HeaderValue::from_static("guest again"));
-        prepare(&mut headers, vec![(HeaderName::from_static("x-key"), HeaderValue::from_static("host"))]);
-        let mut left: Vec<(&str, &[u8])> = headers.iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect();
+        prepare(
+            &mut headers,
+            vec![(HeaderName::from_static("x-key"), HeaderValue::from_static("host"))],
+        );
+        let mut left: Vec<(&str, &[u8])> =
+            headers.iter().map(|(n, v)| (n.as_str(), v.as_bytes())).collect();
         left.sort_unstable();
-        let expect: [(&str, &[u8]); 3] = [("accept-encoding", b"identity"), ("x-key", b"host"), ("x-other", b"guest")];
+        let expect: [(&str, &[u8]); 3] =
+            [("accept-encoding", b"identity"), ("x-key", b"host"), ("x-other", b"guest")];
         assert_eq!(left, expect);
     }
 }

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use thiserror::Error;
 
-use crate::policy::{HttpRule, reserved_range};
+use crate::policy::HttpRule;
 
 /// Where the addresses of a name come from.
 pub trait Lookup: Send + Sync {
     /// All addresses of `name`.
-    fn lookup(&self, name: String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+    fn lookup(&self, name: String)
+    -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 }
 
 /// The system's own way: `/etc/hosts`, name servers and whatever else it is set up with.
@@ -23,7 +24,10 @@ pub trait Lookup: Send + Sync {
 pub(super) struct System;
 
 impl Lookup for System {
-    fn lookup(&self, name: String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> {
+    fn lookup(
+        &self,
+        name: String,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name, 0)).await?;
             Ok(found.map(|address| address.ip()).collect())
@@ -58,7 +62,8 @@ impl Resolve for Checked {
             let found = found.await.map_err(|error| Unresolved(Some(error)))?;
             let addresses = judge(&rule, &found)?;
             // The port is the URL's; the client fills it in.
-            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+            let addresses: Addrs =
+                Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
     }
@@ -66,15 +71,19 @@ impl Resolve for Checked {
 
 /// Those of `found` that may be connected to. A name with a public address and a private one is
 /// reached at the public one.
-fn judge(rule: &HttpRule, found: &[IpAddr]) -> Result<Vec<IpAddr>, Box<dyn std::error::Error + Send + Sync>> {
-    let range_of = |address: IpAddr| {
-        if rule.grants_address(address) { None } else { reserved_range(address) }
-    };
-    let free: Vec<IpAddr> = found.iter().copied().filter(|address| range_of(*address).is_none()).collect();
+fn judge(
+    rule: &HttpRule,
+    found: &[IpAddr],
+) -> Result<Vec<IpAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    let free: Vec<IpAddr> =
+        found.iter().copied().filter(|address| rule.bars(*address).is_none()).collect();
     if !free.is_empty() {
         return Ok(free);
     }
-    match found.iter().find_map(|address| Some(Barred { address: *address, range: range_of(*address)? })) {
+    match found
+        .iter()
+        .find_map(|address| Some(Barred { address: *address, range: rule.bars(*address)? }))
+    {
         Some(barred) => Err(barred.into()),
         None => Err(Unresolved(None).into()),
     }
@@ -91,10 +100,14 @@ mod tests {
         let rule = HttpRule::new("a.example", &["GET".to_owned()]).unwrap();
         let granted = rule.clone().with_addresses(["10.0.0.5".parse().unwrap()]);
         let check = |rule: &HttpRule, found: &[&str], expect: Result<&[&str], &str>| {
-            let parse = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
+            let parse = |texts: &[&str]| {
+                texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>()
+            };
             match (judge(rule, &parse(found)), expect) {
                 (Ok(free), Ok(expect)) => assert_eq!(free, parse(expect), "{found:?}"),
-                (Err(error), Err(word)) => assert!(error.to_string().contains(word), "{found:?}: {error}"),
+                (Err(error), Err(word)) => {
+                    assert!(error.to_string().contains(word), "{found:?}: {error}")
+                }
                 (got, _) => panic!("{found:?}: {got:?}"),
             }
         };
@@ -106,5 +119,8 @@ mod tests {
         check(&rule, &[], Err("no address"));
         check(&granted, &["10.0.0.5"], Ok(&["10.0.0.5"]));
         check(&granted, &["10.0.0.6"], Err("private"));
+        let local = HttpRule::new("localhost:1", &["GET".to_owned()]).unwrap();
+        check(&local, &["::1", "127.0.0.1", "1.1.1.1"], Ok(&["::1", "127.0.0.1"]));
+        check(&local, &["1.1.1.1"], Err("not this machine"));
     }
 }

@@ -38,7 +38,9 @@ impl Scrub {
     /// `bytes` with every secret overwritten; none where it holds none.
     pub(super) fn bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut clean = None;
-        self.cover(bytes, |from, to| clean.get_or_insert_with(|| bytes.to_vec())[from..to].fill(b'*'));
+        self.cover(bytes, |from, to| {
+            clean.get_or_insert_with(|| bytes.to_vec())[from..to].fill(b'*')
+        });
         clean
     }
 
@@ -70,7 +72,8 @@ impl Scrub {
     /// From where on the end of `bytes` could be the beginning of a form.
     fn undecided(&self, bytes: &[u8]) -> usize {
         let from = bytes.len().saturating_sub(self.longest.saturating_sub(1));
-        let open = |at: &usize| self.starting(bytes[*at]).any(|form| form.starts_with(&bytes[*at..]));
+        let open =
+            |at: &usize| self.starting(bytes[*at]).any(|form| form.starts_with(&bytes[*at..]));
         (from..bytes.len()).find(open).unwrap_or(bytes.len())
     }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
-    ErrorCode, Fields, FutureIncomingResponse, IncomingResponse, Method, OutgoingBody, OutgoingRequest, Scheme,
+    ErrorCode, Fields, FutureIncomingResponse, IncomingResponse, Method, OutgoingBody,
+    OutgoingRequest, Scheme,
 };
 use wasip2::io::streams::StreamError;
 
@@ -38,7 +39,9 @@ pub(crate) fn ask(ask: &Ask) -> Result<Value, String> {
 fn begin(ask: &Ask) -> Result<FutureIncomingResponse, String> {
     let fields = Fields::new();
     for (name, value) in &ask.headers {
-        fields.append(name, value.as_bytes()).map_err(|error| format!("the header `{name}`: {error:?}"))?;
+        fields
+            .append(name, value.as_bytes())
+            .map_err(|error| format!("the header `{name}`: {error:?}"))?;
     }
     let request = OutgoingRequest::new(fields);
     let method = match ask.method.as_str() {
