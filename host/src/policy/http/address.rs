@@ -59,20 +59,19 @@ fn reserved_v6(address: Ipv6Addr) -> Option<&'static str> {
 
 /// The IPv4 address that a packet to `address` ends up at.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let s = address.segments();
-    let pair = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        Some(Ipv4Addr::new(a, b, c, d))
-    };
-    match s {
+    match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
-        | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => pair(high, low),
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => Some(joined(high, low)),
         // `::` and `::1` are addresses of IPv6 itself.
-        [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => pair(high, low),
-        [0x2002, high, low, ..] => pair(high, low),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 || low > 1 => Some(joined(high, low)),
         _ => None,
     }
+}
+
+fn joined(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
 
 #[cfg(test)]

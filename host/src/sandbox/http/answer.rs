@@ -105,14 +105,12 @@ impl Body for AnswerBody {
             // What follows a body as trailers is left out: few read it, and it could repeat a
             // secret too.
             let Ok(data) = frame.into_data() else { continue };
-            match this.left.checked_sub(data.len() as u64) {
-                Some(left) => this.left = left,
-                None => {
-                    let fault =
-                        Fault::ResponseTooLarge { place: this.place.clone(), limit: this.limit };
-                    return this.fail(&fault);
-                }
-            }
+            let Some(left) = this.left.checked_sub(data.len() as u64) else {
+                let fault =
+                    Fault::ResponseTooLarge { place: this.place.clone(), limit: this.limit };
+                return this.fail(&fault);
+            };
+            this.left = left;
             let data = match &mut this.scrub {
                 Some(scrub) => scrub.push(&data),
                 None => data,

@@ -39,7 +39,7 @@ impl Scrub {
     pub(super) fn bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut clean = None;
         self.cover(bytes, |from, to| {
-            clean.get_or_insert_with(|| bytes.to_vec())[from..to].fill(b'*')
+            clean.get_or_insert_with(|| bytes.to_vec())[from..to].fill(b'*');
         });
         clean
     }
