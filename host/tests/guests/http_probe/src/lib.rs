@@ -42,8 +42,8 @@ fn chain(first: &Ask, follow: u64) -> Result<Value, String> {
         let Some(location) = answer["headers"]["location"].as_str() else { return Ok(answer) };
         let (scheme, rest) = location.split_once("://").ok_or("a relative redirect")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        request.scheme = scheme.to_owned();
-        request.authority = authority.to_owned();
+        scheme.clone_into(&mut request.scheme);
+        authority.clone_into(&mut request.authority);
         request.path = format!("/{path}");
     }
     ask(&request)
