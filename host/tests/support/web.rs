@@ -133,7 +133,7 @@ fn serve(
                 Step::Send(bytes) => stream.write_all(&bytes)?,
                 Step::Flood(byte, pieces) => {
                     for _ in 0..pieces {
-                        stream.write_all(&[byte; 64 << 10])?;
+                        stream.write_all(&vec![byte; 64 << 10])?;
                     }
                 }
                 Step::Pause(time) => std::thread::sleep(time),
