@@ -73,6 +73,11 @@ async fn every_line_that_must_not_pass_is_held_by_the_sandbox_alone() {
         let mut beside: Vec<_> =
             std::fs::read_dir(lab.root()).unwrap().map(|e| e.unwrap().file_name()).collect();
         beside.retain(|name| name != "scratch");
-        assert_eq!(beside.len(), 4, "{}: something was made beside the workdir: {beside:?}", row.id);
+        assert_eq!(
+            beside.len(),
+            4,
+            "{}: something was made beside the workdir: {beside:?}",
+            row.id
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Nothing outlives the host, however it ends.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so and why")]
 
 #[path = "support/cli.rs"]
 mod cli;
@@ -43,7 +44,9 @@ fn no_process_outlives_a_host_that_is_killed_or_interrupted() {
         let mut child = claw.spawn(&["call", "bash", &arguments], Stdio::null());
         assert!(within(Duration::from_secs(20), || alive(&number)), "{signal}: it runs");
         let pid = child.id().to_string();
-        let sent = std::process::Command::new("bash").args(["-c", &format!("kill -{signal} {pid}")]).status();
+        let sent = std::process::Command::new("bash")
+            .args(["-c", &format!("kill -{signal} {pid}")])
+            .status();
         assert!(sent.unwrap().success());
         child.wait().unwrap();
         assert!(within(Duration::from_secs(6), || !alive(&number)), "{signal}: it has ended");

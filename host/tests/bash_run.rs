@@ -59,7 +59,11 @@ async fn req_048_what_a_failing_command_says_is_a_result_like_any_other() {
 async fn the_folder_of_a_call_is_where_it_runs() {
     for tier in tiers() {
         let lab = Lab::new(tier).file("sub/dir/b.txt", "b\n");
-        for (command, cwd) in [("cat b.txt", "sub/dir"), ("cat dir/b.txt", "sub"), ("cat b.txt; true $((1))", "sub/dir/")] {
+        for (command, cwd) in [
+            ("cat b.txt", "sub/dir"),
+            ("cat dir/b.txt", "sub"),
+            ("cat b.txt; true $((1))", "sub/dir/"),
+        ] {
             let reply = lab.call("bash", json!({"command": command, "cwd": cwd})).await;
             assert!(reply.observation().starts_with("b\n"), "{cwd}: {}", reply.observation());
         }
@@ -81,7 +85,10 @@ async fn req_047_a_line_that_does_not_end_is_ended_with_its_output_so_far() {
             assert_eq!(reply.outcome, Outcome::TimedOut, "{}", reply.observation());
             assert!(reply.observation().starts_with("begun\n"), "{}", reply.observation());
             assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
-            assert!(within(Duration::from_secs(2), || processes_with(&number).is_empty()), "{command}");
+            assert!(
+                within(Duration::from_secs(2), || processes_with(&number).is_empty()),
+                "{command}"
+            );
         }
     }
 }
@@ -100,7 +107,10 @@ async fn d11_a_background_process_holds_nothing_up_and_is_ended() {
             let text = lab.bash(&command).await;
             assert!(begun.elapsed() < Duration::from_secs(5), "{command}: {:?}", begun.elapsed());
             assert!(text.contains("out") && text.contains("left in the background"), "{text}");
-            assert!(within(Duration::from_secs(2), || processes_with(&number).is_empty()), "{command}");
+            assert!(
+                within(Duration::from_secs(2), || processes_with(&number).is_empty()),
+                "{command}"
+            );
         }
     }
 }
@@ -130,13 +140,20 @@ async fn a_cancelled_call_leaves_nothing_running() {
 async fn d10_req_049_long_output_is_cut_on_every_branch_and_can_be_read_on() {
     for tier in tiers() {
         let lab = Lab::new(tier);
-        let lines: String = (0..5000).map(|n| format!("line {n}\n")).collect();
+        let lines: String = (0..5000).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         lab.put("long.txt", &lines);
-        for (command, timeout) in [("cat long.txt", 20), ("cat long.txt; exit 1 $((1))", 20), ("cat long.txt; sleep 60 $((0))", 1)] {
+        for (command, timeout) in [
+            ("cat long.txt", 20),
+            ("cat long.txt; exit 1 $((1))", 20),
+            ("cat long.txt; sleep 60 $((0))", 1),
+        ] {
             let reply = lab.call("bash", json!({"command": command, "timeout": timeout})).await;
             let text = reply.observation();
             assert!(text.len() < 9 * 1024, "{command}: {} bytes", text.len());
-            assert!(text.starts_with("line 0\nline 1\n") && text.contains("\nline 4999\n"), "{text}");
+            assert!(
+                text.starts_with("line 0\nline 1\n") && text.contains("\nline 4999\n"),
+                "{text}"
+            );
             assert!(text.contains("process_output"), "{text}");
         }
         let reply = lab.call("bash", json!({"command": "cat long.txt"})).await;
@@ -181,7 +198,10 @@ async fn a_fifo_and_a_prompt_cannot_hang_it() {
         let reply = lab.call("bash", json!({"command": "mkfifo f; cat f", "timeout": 1})).await;
         assert_eq!(reply.outcome, Outcome::TimedOut, "{}", reply.observation());
         let text = lab.bash("read -r line; echo \"got $line\"; test -t 0 || echo no terminal; (exec 3</dev/tty) 2>/dev/null || echo no tty").await;
-        assert!(text.contains("got \n") && text.contains("no terminal\n") && text.contains("no tty"), "{text}");
+        assert!(
+            text.contains("got \n") && text.contains("no terminal\n") && text.contains("no tty"),
+            "{text}"
+        );
     }
 }
 
@@ -208,7 +228,8 @@ async fn req_093_094_095_a_spawned_process_stays_until_it_is_ended() {
         let begun = Instant::now();
         let command = format!("echo ready; sleep {number} & sleep {number}");
         // Its timeout is not its end.
-        let reply = lab.call("bash", json!({"command": command, "mode": "spawn", "timeout": 1})).await;
+        let reply =
+            lab.call("bash", json!({"command": command, "mode": "spawn", "timeout": 1})).await;
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
         let pid = reply.structured.as_ref().unwrap()["pid"].as_u64().unwrap();
         assert!(reply.observation().contains(&pid.to_string()));

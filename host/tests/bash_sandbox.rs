@@ -1,5 +1,6 @@
 //! The sandbox alone: everything may run, and canaries outside tell whether it got out.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so and why")]
 
 #[path = "support/shell.rs"]
 mod shell;
@@ -31,7 +32,8 @@ struct Canaries {
 impl Canaries {
     fn around(lab: &Lab) -> Self {
         let root = lab.root();
-        let files = ["user/.ssh/id_ed25519", "user/.bashrc", "sibling/notes.txt", "ours/config.toml"];
+        let files =
+            ["user/.ssh/id_ed25519", "user/.bashrc", "sibling/notes.txt", "ours/config.toml"];
         let files = files.map(|name| {
             let path = root.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -72,7 +74,9 @@ async fn no_file_outside_is_read_or_written() {
                 format!("ln -s {path} link$RANDOM; cat link*"),
                 format!("echo x >> {path}"),
                 format!("rm -rf {path}; mv {path} here; cp {path} here; cat here"),
-                format!("cat /proc/self/root{path}; cat /proc/1/root{path}; cat /proc/$PPID/root{path}"),
+                format!(
+                    "cat /proc/self/root{path}; cat /proc/1/root{path}; cat /proc/$PPID/root{path}"
+                ),
                 format!("chmod 777 {path}; truncate -s 0 {path}; ln {path} hard; cat hard"),
             ] {
                 let text = lab.bash(&command).await;
@@ -80,7 +84,12 @@ async fn no_file_outside_is_read_or_written() {
                 canaries.are_untouched(&command);
             }
         }
-        for command in ["cat /etc/shadow", "ls /root", "touch /usr/bin/evil /etc/evil", "cat /dev/mem /dev/sda /dev/vda"] {
+        for command in [
+            "cat /etc/shadow",
+            "ls /root",
+            "touch /usr/bin/evil /etc/evil",
+            "cat /dev/mem /dev/sda /dev/vda",
+        ] {
             let text = lab.bash(&format!("{command} $((1))")).await;
             assert!(!text.ends_with("exit code: 0"), "{command}: {text}");
         }
@@ -106,7 +115,9 @@ async fn no_listener_outside_is_reached() {
             format!("echo x > /dev/udp/127.0.0.1/{udp}"),
             python(&format!("c=s.socket(s.AF_UNIX);c.connect(\"{unix}\")")),
             python(&format!("c=s.socket(s.AF_UNIX);c.connect(\"{own}\")")),
-            python(&format!("a,b=s.socketpair(s.AF_UNIX,s.SOCK_DGRAM);a.sendto(b\"x\",\"{unix}\")")),
+            python(&format!(
+                "a,b=s.socketpair(s.AF_UNIX,s.SOCK_DGRAM);a.sendto(b\"x\",\"{unix}\")"
+            )),
             python("s.socket(40,s.SOCK_STREAM)"),
             python("s.socket(s.AF_PACKET,s.SOCK_RAW)"),
         ] {
@@ -121,10 +132,23 @@ async fn no_listener_outside_is_reached() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_network_is_there_once_it_is_granted() {
+    for tier in tiers() {
+        let lab = Lab::with(tier, |settings| settings.network = true);
+        let canaries = Canaries::around(&lab);
+        let port = canaries.tcp.local_addr().unwrap().port();
+        let text = lab.bash(&format!("echo hello > /dev/tcp/127.0.0.1/{port}")).await;
+        assert_eq!(text, "(no output)\nexit code: 0");
+        assert!(canaries.tcp.accept().is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_the_hosts_environment_gets_in() {
     for tier in tiers() {
         let lab = Lab::new(tier);
-        let text = lab.bash("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true $((0))").await;
+        let text =
+            lab.bash("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; true $((0))").await;
         // Cargo gives every test this variable.
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         assert!(!text.contains("CARGO_MANIFEST_DIR"), "{text}");
@@ -154,7 +178,8 @@ async fn the_kernels_ways_out_are_closed() {
     }
     let Some(tier) = full() else { return };
     let lab = Lab::new(tier);
-    let text = lab.bash("grep -E 'NoNewPrivs|CapEff|Seccomp:' /proc/self/status; true $((0))").await;
+    let text =
+        lab.bash("grep -E 'NoNewPrivs|CapEff|Seccomp:' /proc/self/status; true $((0))").await;
     for line in ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"] {
         assert!(text.contains(line), "{text}");
     }
@@ -163,7 +188,9 @@ async fn the_kernels_ways_out_are_closed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_runner_itself_is_out_of_reach() {
     if let Some(tier) = landlock() {
-        let text = Lab::new(tier).bash("kill -9 $PPID 2>/dev/null; kill -9 1 2>/dev/null; echo alive").await;
+        let text = Lab::new(tier)
+            .bash("kill -9 $PPID 2>/dev/null; kill -9 1 2>/dev/null; echo alive")
+            .await;
         assert_eq!(text, "alive\nexit code: 0");
     }
     if let Some(tier) = full() {
@@ -171,7 +198,9 @@ async fn the_runner_itself_is_out_of_reach() {
         let lab = Lab::new(tier);
         let reply = lab.call("bash", json!({"command": "kill -9 $PPID; sleep 7654321"})).await;
         assert_eq!(reply.outcome, Outcome::Failed);
-        assert!(shell::within(Duration::from_secs(2), || shell::processes_with("7654321").is_empty()));
+        assert!(
+            shell::within(Duration::from_secs(2), || shell::processes_with("7654321").is_empty())
+        );
     }
 }
 
@@ -201,11 +230,18 @@ async fn protected_places_stay_as_they_are() {
         assert!(!text.ends_with("exit code: 0"), "{command}: {text}");
     }
     let read = |path: &str| std::fs::read_to_string(lab.work().join(path)).unwrap();
-    assert_eq!([read(".git/config"), read(".envrc"), read(".git/modules/lib/config")], ["[core]\n", "x", "x"]);
+    assert_eq!(
+        [read(".git/config"), read(".envrc"), read(".git/modules/lib/config")],
+        ["[core]\n", "x", "x"]
+    );
     assert!(!lab.work().join(".git/hooks/pre-commit").exists());
     assert!(!lab.work().join("deep/.vscode/tasks.json").exists());
     // What is not protected can be changed, and the repository with it.
-    assert!(lab.bash("mkdir -p .git/objects; echo new > .git/objects/new; cat .git/objects/new").await.starts_with("new\n"));
+    assert!(
+        lab.bash("mkdir -p .git/objects; echo new > .git/objects/new; cat .git/objects/new")
+            .await
+            .starts_with("new\n")
+    );
     let text = lab.bash("echo evil >> .git/config").await;
     assert!(text.contains("[sandbox]") && text.contains("protected"), "{text}");
 }
@@ -232,6 +268,28 @@ async fn what_is_planted_is_taken_away_and_said() {
         std::fs::File::open(path).unwrap().read_to_string(&mut kept).unwrap();
     }
     assert_eq!(kept.matches("evil").count(), 4, "nothing is lost: {found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_spawned_process_plants_is_taken_away_when_it_has_ended() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let command = "sleep 0.4; echo evil > .envrc; sleep $1 7";
+    let spawned = lab.call("bash", json!({"command": command, "mode": "spawn"})).await;
+    let pid = spawned.structured.unwrap()["pid"].as_u64().unwrap();
+    assert!(shell::within(Duration::from_secs(5), || lab.work().join(".envrc").exists()));
+    let text = lab.call("kill_process", json!({"pid": pid})).await.observation();
+    assert!(
+        text.contains("`.envrc` is protected") && !lab.work().join(".envrc").exists(),
+        "{text}"
+    );
+    // And at the end of a session, for what nobody ended.
+    let spawned = lab.call("bash", json!({"command": command, "mode": "spawn"})).await;
+    assert!(spawned.outcome.is_done());
+    let planted = lab.work().join(".envrc");
+    assert!(shell::within(Duration::from_secs(5), || planted.exists()));
+    let root = lab.end();
+    assert!(root.path().join("work").exists() && !planted.exists());
 }
 
 fn walk(dir: &Path) -> Vec<std::path::PathBuf> {
@@ -324,7 +382,10 @@ async fn the_parts_of_a_line_share_one_private_tmp() {
     let lab = Lab::new(tier);
     let text = lab.bash("echo shared > /tmp/f && cat /tmp/f | cat; ls /tmp/f").await;
     assert_eq!(text, "shared\n/tmp/f\nexit code: 0");
-    assert_eq!(lab.bash("ls /tmp/f 2>/dev/null; ls -A ~; true $((1))").await, "(no output)\nexit code: 0");
+    assert_eq!(
+        lab.bash("ls /tmp/f 2>/dev/null; ls -A ~; true $((1))").await,
+        "(no output)\nexit code: 0"
+    );
 }
 
 /// A repository whose own settings start programs at the most harmless command.
@@ -346,7 +407,8 @@ fn hostile_repository(lab: &Lab) {
     let script = format!("#!/bin/sh\ntouch {out} PWN-INSIDE\ncat\n");
     lab.put("evil.sh", script);
     Command::new("chmod").args(["+x", "evil.sh"]).current_dir(lab.work()).status().unwrap();
-    std::fs::copy(lab.work().join("evil.sh"), lab.work().join(".git/hooks/post-index-change")).unwrap();
+    std::fs::copy(lab.work().join("evil.sh"), lab.work().join(".git/hooks/post-index-change"))
+        .unwrap();
     git(&["config", "core.fsmonitor", "./evil.sh"]);
     git(&["config", "filter.evil.clean", "./evil.sh"]);
     git(&["config", "core.pager", "./evil.sh"]);
@@ -364,7 +426,9 @@ async fn a_hostile_repository_stays_inside() {
     let lab = Lab::new(tier);
     hostile_repository(&lab);
     let canaries = Canaries::around(&lab);
-    for command in ["git status", "git diff", "git log -p", "cd bare && git status", "git add a.txt"] {
+    for command in
+        ["git status", "git diff", "git log -p", "cd bare && git status", "git add a.txt"]
+    {
         lab.call("bash", json!({"command": command})).await;
         canaries.are_untouched(command);
         assert!(!lab.root().join("sibling/PWN").exists(), "{command}");
@@ -382,14 +446,20 @@ async fn a_hostile_build_script_stays_inside() {
     }
     let lab = Lab::with(tier, |settings| {
         settings.home = home;
-        settings.max_timeout = Duration::from_secs(300);
+        settings.max_timeout = Duration::from_mins(5);
     });
     let canaries = Canaries::around(&lab);
     let tcp = canaries.tcp.local_addr().unwrap();
     let out = lab.root().join("sibling/PWN").display().to_string();
     let file = lab.root().join("sibling/notes.txt").display().to_string();
-    lab.put("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
-    lab.put("src/lib.rs", "#[test] fn t() { assert_eq!(env!(\"SEEN\"), \"false false false\"); }\n");
+    lab.put(
+        "Cargo.toml",
+        "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+    );
+    lab.put(
+        "src/lib.rs",
+        "#[test] fn t() { assert_eq!(env!(\"SEEN\"), \"false false false\"); }\n",
+    );
     lab.put("build.rs", format!(
         "fn main() {{ let wrote = std::fs::write(\"{out}\", \"x\").is_ok(); let read = std::fs::read(\"{file}\").is_ok();\n\
          let net = std::net::TcpStream::connect(\"{tcp}\").is_ok(); println!(\"cargo:rustc-env=SEEN={{wrote}} {{read}} {{net}}\"); }}\n"

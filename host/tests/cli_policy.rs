@@ -1,4 +1,5 @@
 //! `claw policy check`, and `bash` through `claw call` and `claw run`.
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so and why")]
 
 #[path = "support/cli.rs"]
 mod cli;
@@ -32,7 +33,8 @@ fn exactly_one_argument_is_a_command() {
 #[test]
 fn json_names_rule_reason_and_commands() {
     let claw = Claw::new().config("[bash]\nshipped_rules = false\n[[bash.allow]]\nprogram = \"no-such-program\"\noperands = \"any\"\n");
-    let json = claw.run(&["policy", "check", "--json", "--", "no-such-program 'a b' c"]).code(0).json();
+    let json =
+        claw.run(&["policy", "check", "--json", "--", "no-such-program 'a b' c"]).code(0).json();
     assert_eq!(json["verdict"], "allow");
     assert_eq!(json["rule"], "bash.allow 1 `no-such-program`");
     assert_eq!(json["commands"][0]["argv"], serde_json::json!(["no-such-program", "a b", "c"]));

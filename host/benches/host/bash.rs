@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clawhold::model::ToolCall;
 use clawhold::shell::{
-    Allowlist, Approval, RealTree, RuleSettings, Shell, ShellSettings, Surroundings, Tier, TierReport,
+    Allowlist, Approval, RealTree, RuleSettings, Shell, ShellSettings, Surroundings, Tier,
+    TierReport,
 };
 use clawhold::text::OutputEncoding;
 use clawhold::tool::{CallContext, DenyAll, Registry};
@@ -32,7 +33,11 @@ pub fn run() {
     }
 
     Times::of(100, || {
-        let output = Command::new("/usr/bin/cat").arg("a.txt").current_dir(&workdir).stdin(Stdio::null()).output();
+        let output = Command::new("/usr/bin/cat")
+            .arg("a.txt")
+            .current_dir(&workdir)
+            .stdin(Stdio::null())
+            .output();
         assert!(output.unwrap().status.success());
     })
     .report("cat, started bare", "");
@@ -77,7 +82,11 @@ fn in_tier(workdir: &Path, beside: &Path, tier: TierReport) -> Times {
     for tool in shell.tools() {
         registry.register(tool).unwrap();
     }
-    let call = ToolCall { id: "c".into(), name: "bash".into(), arguments: r#"{"command":"cat a.txt"}"#.into() };
+    let call = ToolCall {
+        id: "c".into(),
+        name: "bash".into(),
+        arguments: r#"{"command":"cat a.txt"}"#.into(),
+    };
     Times::of(100, || {
         let reply = runtime.block_on(registry.execute(&call, &CallContext::detached("c")));
         assert!(reply.outcome.is_done(), "{}", reply.observation());

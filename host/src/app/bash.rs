@@ -13,7 +13,7 @@ use crate::workspace::Workdir;
 
 /// For a call that does not say how long it may take (req 47), and the most it may ask for.
 const TIMEOUT: Duration = Duration::from_secs(30);
-const MAX_TIMEOUT: Duration = Duration::from_secs(600);
+const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 /// Bytes of output that the model is shown at once (req 49).
 const OUTPUT: u64 = 8 * 1024;
 /// Variables that name places of toolchains, and the time zone. None of them is a secret.
@@ -33,7 +33,9 @@ impl BashState {
     pub(super) fn line(&self) -> Option<&'static str> {
         let Self::Offered(shell) = self else { return None };
         Some(match shell.tier() {
-            Tier::Full { .. } => "in a sandbox that shows the working directory, the system and toolchains, nothing else",
+            Tier::Full { .. } => {
+                "in a sandbox that shows the working directory, the system and toolchains, nothing else"
+            }
             Tier::Landlock => "in a weak sandbox; what runs code of the project needs approval",
             Tier::None => "without a sandbox; take care",
         })
@@ -57,7 +59,9 @@ pub(super) fn offer(
         return Ok(BashState::Off("switched off by `enabled = false` under `[bash]`".into()));
     }
     let Some(runner) = super::own_binary() else {
-        return Ok(BashState::Off("commands are run by the `claw` binary, and this is another program".into()));
+        return Ok(BashState::Off(
+            "commands are run by the `claw` binary, and this is another program".into(),
+        ));
     };
     let bash = &settings.bash;
     let file = settings.paths.config_file.clone();

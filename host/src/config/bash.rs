@@ -113,7 +113,7 @@ mod tests {
         check("netwrok = true", "netwrok");
         check("read = [\"../x\"]", "absolute");
         check("encoding = \"klingon\"", "klingon");
-        check("timeout = \"0s\"", "no limit");
+        check("timeout = \"0s\"", "no time");
         check("timeout = \"5m\"\nmax_timeout = \"1m\"", "max_timeout");
         check("[[allow]]\nprogram = \"ls\"\nnot_match = [\"ls\"]", "bash.allow 1 `ls`");
         check("[[allow]]\nprogram = \"ls\"\nnotmatch = []", "notmatch");

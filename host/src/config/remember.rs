@@ -24,9 +24,9 @@ pub fn remember_rules(file: &Path, rules: &[RuleText]) -> Result<(), String> {
         table.set_implicit(true);
         Item::Table(table)
     });
-    let allow = bash
-        .as_table_like_mut()
-        .map(|bash| bash.entry("allow").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())));
+    let allow = bash.as_table_like_mut().map(|bash| {
+        bash.entry("allow").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()))
+    });
     let Some(Item::ArrayOfTables(allow)) = allow else {
         return Err(failed("added to", &"`bash.allow` is not written as `[[bash.allow]]`"));
     };
@@ -47,12 +47,13 @@ fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     let mode = real.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777);
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let new = folder.join(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new).and_then(
-        |mut to| {
-            to.write_all(text.as_bytes())?;
-            to.sync_all()
-        },
-    );
+    let written =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&new).and_then(
+            |mut to| {
+                to.write_all(text.as_bytes())?;
+                to.sync_all()
+            },
+        );
     let result = written.and_then(|()| std::fs::rename(&new, &real));
     if result.is_err() {
         // Nothing is lost with it.
@@ -81,11 +82,15 @@ mod tests {
     fn a_rule_is_added_and_the_rest_stays() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
-        std::fs::write(&file, "# mine\nmodel = \"a/b\"  # why\n\n[bash]\nnetwork = true\n").unwrap();
+        std::fs::write(&file, "# mine\nmodel = \"a/b\"  # why\n\n[bash]\nnetwork = true\n")
+            .unwrap();
         remember_rules(&file, &[rule("git", &["push", "a \"b\""])]).unwrap();
         remember_rules(&file, &[rule("make", &[])]).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
-        assert!(text.starts_with("# mine\nmodel = \"a/b\"  # why\n\n[bash]\nnetwork = true\n"), "{text}");
+        assert!(
+            text.starts_with("# mine\nmodel = \"a/b\"  # why\n\n[bash]\nnetwork = true\n"),
+            "{text}"
+        );
         let read: toml::Table = text.parse().unwrap();
         let allow = read["bash"]["allow"].as_array().unwrap();
         assert_eq!(allow.len(), 2);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::allowlist::Allowlist;
 use super::confine::{
@@ -20,6 +20,9 @@ use super::run::{
 use super::tree::RealTree;
 use crate::text::OutputEncoding;
 use crate::tool::{Approver, Tool};
+
+/// How long the end of a session may wait for what it ends.
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// What becomes of a line that has to be asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +93,9 @@ pub enum ShellError {
     NoSandbox(String),
     #[error("the workdir holds `{}`, which no command may see, and the weaker sandbox cannot hide it; install bubblewrap or work in a narrower directory", .0.display())]
     CannotHide(PathBuf),
-    #[error("the workdir holds the system itself, so no sandbox can be built around it; work in a narrower directory")]
+    #[error(
+        "the workdir holds the system itself, so no sandbox can be built around it; work in a narrower directory"
+    )]
     TooWide,
 }
 
@@ -209,7 +214,8 @@ impl Shell {
                     proc,
                 }));
                 command.arg(RUNNER_PLACE);
-                let home = settings.home.clone().filter(|home| !home.starts_with(&settings.workdir));
+                let home =
+                    settings.home.clone().filter(|home| !home.starts_with(&settings.workdir));
                 let home = home.unwrap_or_else(|| "/tmp".into());
                 (command, Inner::Filter { network: settings.network }, home, None)
             }
@@ -244,7 +250,12 @@ impl Shell {
         let output = Collector::new(settings.output, settings.encoding, folder, manner.log);
         let output = Arc::new(output);
         let running = launch(command, &job, Arc::clone(&output), tier.is_full())?;
-        Ok(Arc::new(Process { running, output, survey: Mutex::new(Some(survey)), _scratch: scratch }))
+        Ok(Arc::new(Process {
+            running,
+            output,
+            survey: Mutex::new(Some(survey)),
+            _scratch: scratch,
+        }))
     }
 
     /// What commands can see beyond the workdir.
@@ -271,6 +282,12 @@ impl Shell {
         })
     }
 
+    /// The same for all that have ended by themselves since the last look.
+    pub(super) fn look_after_ended(&self) -> Vec<Planted> {
+        let ended = self.processes.all().into_iter().filter(|process| process.running.is_gone());
+        ended.flat_map(|process| self.look_after(&process)).collect()
+    }
+
     fn landlock(&self, scratch: &Path) -> Inner {
         let settings = &self.settings;
         let mut read: Vec<PathBuf> = self.layout.readable().cloned().collect();
@@ -279,6 +296,23 @@ impl Shell {
         let mut write = settings.write.clone();
         write.extend([settings.workdir.clone(), scratch.to_owned()]);
         Inner::Landlock { read, write, network: settings.network }
+    }
+}
+
+impl Drop for Shell {
+    /// Ends what still runs, and takes away what it has planted: nobody looks later.
+    fn drop(&mut self) {
+        let deadline = Instant::now() + LAST_LOOK;
+        let all = self.processes.all();
+        for process in &all {
+            process.running.kill();
+        }
+        for process in &all {
+            while !process.running.is_gone() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            self.look_after(process);
+        }
     }
 }
 

@@ -76,7 +76,9 @@ impl Detector {
 
 impl std::fmt::Debug for Detector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Detector").field("encoding", &self.encoding().name()).finish_non_exhaustive()
+        f.debug_struct("Detector")
+            .field("encoding", &self.encoding().name())
+            .finish_non_exhaustive()
     }
 }
 

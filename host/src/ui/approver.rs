@@ -11,7 +11,7 @@ use crate::text::escape_text;
 use crate::tool::{Answer, Approver, Question};
 
 /// Silence for so long is a no.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Shows a question on standard error and reads the answer from standard input.
 pub struct TerminalApprover {

@@ -1,6 +1,7 @@
 //! A shell over a workdir of its own, in the tier that a test wants.
 
 #![allow(dead_code, reason = "each test file uses its share")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so and why")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ pub(crate) fn confining(tier: TierReport, dir: &Path) -> ShellSettings {
         read: Vec::new(),
         write: Vec::new(),
         timeout: Duration::from_secs(20),
-        max_timeout: Duration::from_secs(120),
+        max_timeout: Duration::from_mins(2),
         output: 8 * 1024,
         encoding: OutputEncoding::Auto,
         approval,
@@ -113,6 +114,14 @@ impl Lab {
         if self.shell.tier() == Tier::Landlock { TierReport::without_bubblewrap() } else { report }
     }
 
+    /// Ends the session and gives its directory, so that one can look at what is left.
+    pub(crate) fn end(self) -> TempDir {
+        let Self { dir, shell, registry } = self;
+        drop(registry);
+        drop(shell);
+        dir
+    }
+
     pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().canonicalize().expect("it exists")
     }
@@ -136,8 +145,14 @@ impl Lab {
         self.call_in(tool, arguments, &CallContext::detached("c1")).await
     }
 
-    pub(crate) async fn call_in(&self, tool: &str, arguments: Value, context: &CallContext) -> ToolReply {
-        let call = ToolCall { id: "c1".into(), name: tool.into(), arguments: arguments.to_string() };
+    pub(crate) async fn call_in(
+        &self,
+        tool: &str,
+        arguments: Value,
+        context: &CallContext,
+    ) -> ToolReply {
+        let call =
+            ToolCall { id: "c1".into(), name: tool.into(), arguments: arguments.to_string() };
         self.registry.execute(&call, context).await
     }
 

@@ -32,9 +32,17 @@ pub(in crate::shell) struct Wrap<'a> {
 pub(in crate::shell) fn arguments(wrap: &Wrap<'_>) -> Vec<OsString> {
     let mut words = Words(Vec::with_capacity(128));
     for word in [
-        "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-        "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-        "--hostname", "sandbox",
+        "--unshare-user",
+        "--disable-userns",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--hostname",
+        "sandbox",
     ] {
         words.word(word);
     }
@@ -55,7 +63,7 @@ pub(in crate::shell) fn arguments(wrap: &Wrap<'_>) -> Vec<OsString> {
     }
     words.one("--dev", Path::new("/dev"));
     words.scratch(Path::new("/tmp"));
-    words.scratch(Path::new("/var/tmp"));
+    words.pair("--symlink", Path::new("/tmp"), Path::new("/var/tmp"));
     if let Some(home) = &layout.home
         && !home.starts_with(wrap.workdir)
     {

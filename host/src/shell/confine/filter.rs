@@ -81,15 +81,11 @@ pub(super) fn filters(network: Network) -> Result<Vec<BpfProgram>, String> {
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // A new user namespace would hand out capabilities again.
     let newuser = libc::CLONE_NEWUSER as u64;
-    rules.insert(
-        libc::SYS_clone,
-        vec![rule(&[(0, SeccompCmpOp::MaskedEq(newuser), newuser)])?],
-    );
+    rules.insert(libc::SYS_clone, vec![rule(&[(0, SeccompCmpOp::MaskedEq(newuser), newuser)])?]);
     // Typing into a terminal, from which a shell of the user may read. The kernel compares the
     // lower half of the number, and so does this.
-    let terminal = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| {
-        rule(&[(1, SeccompCmpOp::Eq, u64::from(request as u32))])
-    });
+    let terminal = [libc::TIOCSTI, libc::TIOCLINUX]
+        .map(|request| rule(&[(1, SeccompCmpOp::Eq, u64::from(request as u32))]));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<Result<_, _>>()?);
     if network == Network::Refused {
         for call in [libc::SYS_socket, libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
@@ -123,7 +119,8 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, String> {
 }
 
 fn program(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, String> {
-    let arch = std::env::consts::ARCH.try_into().map_err(|e: seccompiler::BackendError| e.to_string())?;
+    let arch =
+        std::env::consts::ARCH.try_into().map_err(|e: seccompiler::BackendError| e.to_string())?;
     let refuse = SeccompAction::Errno(errno as u32);
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
         .and_then(TryInto::try_into)

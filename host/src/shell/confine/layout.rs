@@ -21,21 +21,13 @@ pub(in crate::shell) struct Layout {
 
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// Of /etc only what programs need to run at all.
-const ETC: [&str; 9] = [
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/group",
-    "/etc/hosts",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-    "/etc/ssl/certs",
-];
+/// Of /etc only what programs need to run at all: each is a mount, and each costs some time.
+const ETC: [&str; 5] =
+    ["/etc/alternatives", "/etc/group", "/etc/hosts", "/etc/ld.so.cache", "/etc/passwd"];
 
 /// For whom the network is granted.
-const ETC_NETWORK: [&str; 1] = ["/etc/resolv.conf"];
+const ETC_NETWORK: [&str; 4] =
+    ["/etc/ca-certificates", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/ssl/certs"];
 
 /// Below the home directory: programs, libraries and what was downloaded, and none of the places
 /// where these tools keep passwords and tokens.
@@ -83,9 +75,11 @@ impl Layout {
         let etc = ETC.iter().chain(if network { &ETC_NETWORK[..] } else { &[] });
         layout.system.extend(etc.map(PathBuf::from).filter(|path| path.exists()));
         if let Some(home) = home {
-            let shown = TOOLCHAINS.iter().map(|below| home.join(below)).filter(|path| path.exists());
+            let shown =
+                TOOLCHAINS.iter().map(|below| home.join(below)).filter(|path| path.exists());
             let settings = TOOLCHAIN_SETTINGS.iter().map(|below| home.join(below));
-            layout.toolchains = shown.chain(settings.filter(|path| holds_no_secret(path))).collect();
+            layout.toolchains =
+                shown.chain(settings.filter(|path| holds_no_secret(path))).collect();
         }
         layout
     }
@@ -158,8 +152,16 @@ pub(in crate::shell) fn environment(
     ];
     all.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
     // Where toolchains were put elsewhere. Paths and the time zone are no secrets.
-    for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "PYENV_ROOT", "GOPATH", "TZ"] {
+    for name in ["CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "PYENV_ROOT", "GOPATH"] {
         all.extend(own(name).map(|value| (name.to_owned(), value)));
     }
+    all.extend(own("TZ").or_else(time_zone).map(|value| ("TZ".to_owned(), value)));
     all
+}
+
+/// The machine's time zone by the name of its file, which is below /usr.
+fn time_zone() -> Option<String> {
+    let file = Path::new("/etc/localtime").canonicalize().ok()?;
+    let name = file.strip_prefix("/usr/share/zoneinfo").ok()?;
+    name.to_str().map(str::to_owned)
 }

@@ -98,13 +98,9 @@ impl Protection {
                 u32::try_from(meta.ctime_nsec()).unwrap_or(0),
             );
             let new = !before.known.contains(path) || meta.is_symlink();
-            let covered = protected(relative).is_some()
-                || (!meta.is_dir() && is_repository_link(relative));
-            if covered
-                && new
-                && changed >= before.since
-                && !is_harmless(path, relative)
-            {
+            let covered =
+                protected(relative).is_some() || (!meta.is_dir() && is_repository_link(relative));
+            if covered && new && changed >= before.since && !is_harmless(path, relative) {
                 found.push((path.to_owned(), PathBuf::from(relative)));
             }
         });
@@ -184,8 +180,10 @@ fn is_harmless(path: &Path, relative: &str) -> bool {
     match name {
         "hooks" => only(|name| name.ends_with(".sample")),
         "info" => only(|name| name == "exclude"),
-        "config" => fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() < 4096)
-            && fs::read_to_string(path).is_ok_and(|text| text.lines().all(is_plain_setting)),
+        "config" => {
+            fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() < 4096)
+                && fs::read_to_string(path).is_ok_and(|text| text.lines().all(is_plain_setting))
+        }
         _ => false,
     }
 }
@@ -193,15 +191,22 @@ fn is_harmless(path: &Path, relative: &str) -> bool {
 /// A line of the settings that `git init` writes.
 fn is_plain_setting(line: &str) -> bool {
     const KEYS: [&str; 7] = [
-        "repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase",
-        "precomposeunicode", "symlinks",
+        "repositoryformatversion",
+        "filemode",
+        "bare",
+        "logallrefupdates",
+        "ignorecase",
+        "precomposeunicode",
+        "symlinks",
     ];
     let line = line.trim();
     let plain_value =
         |value: &str| !value.is_empty() && value.bytes().all(|b| b.is_ascii_alphanumeric());
     line.is_empty()
         || line == "[core]"
-        || line.split_once(" = ").is_some_and(|(key, value)| KEYS.contains(&key) && plain_value(value))
+        || line
+            .split_once(" = ")
+            .is_some_and(|(key, value)| KEYS.contains(&key) && plain_value(value))
 }
 
 /// Moves a file, link or folder, also to another file system.
@@ -250,8 +255,13 @@ mod tests {
     #[test]
     fn what_exists_is_found_at_any_depth() {
         let dir = tree(&[
-            ".git/config", ".git/objects/ab/cd", ".git/modules/lib/hooks/x", "a.txt", ".env",
-            "deep/down/.envrc", "node_modules/x/.envrc",
+            ".git/config",
+            ".git/objects/ab/cd",
+            ".git/modules/lib/hooks/x",
+            "a.txt",
+            ".env",
+            "deep/down/.envrc",
+            "node_modules/x/.envrc",
         ]);
         let root = dir.path();
         let survey = Protection::new(root.into(), Vec::new()).survey();

@@ -141,9 +141,26 @@ fn machine() -> String {
 fn try_bubblewrap(program: &Path, proc: bool) -> Result<(), String> {
     let mut command = Command::new(program);
     command.args([
-        "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-        "--unshare-net", "--cap-drop", "ALL", "--new-session", "--ro-bind", "/usr", "/usr",
-        "--ro-bind-try", "/lib", "/lib", "--ro-bind-try", "/lib64", "/lib64", "--dev", "/dev",
+        "--unshare-user",
+        "--disable-userns",
+        "--unshare-pid",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-net",
+        "--cap-drop",
+        "ALL",
+        "--new-session",
+        "--ro-bind",
+        "/usr",
+        "/usr",
+        "--ro-bind-try",
+        "/lib",
+        "/lib",
+        "--ro-bind-try",
+        "/lib64",
+        "/lib64",
+        "--dev",
+        "/dev",
     ]);
     if proc {
         command.args(["--proc", "/proc"]);

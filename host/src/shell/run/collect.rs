@@ -37,7 +37,11 @@ struct State {
 enum Kept {
     /// It still fits into memory.
     NotYet,
-    File { file: File, path: PathBuf, bytes: u64 },
+    File {
+        file: File,
+        path: PathBuf,
+        bytes: u64,
+    },
     Failed(String),
 }
 
@@ -117,7 +121,11 @@ impl Collector {
     }
 
     /// Up to `limit` bytes from `offset` on, whole lines where possible, and where to go on.
-    pub(in crate::shell) fn read(&self, offset: u64, limit: usize) -> Result<(String, u64), String> {
+    pub(in crate::shell) fn read(
+        &self,
+        offset: u64,
+        limit: usize,
+    ) -> Result<(String, u64), String> {
         let state = self.lock();
         let encoding = state.detector.encoding();
         let mut bytes = state.bytes(offset, limit + 1)?;
@@ -129,7 +137,11 @@ impl Collector {
     }
 
     /// The last `lines` lines, as far as `limit` bytes hold them.
-    pub(in crate::shell) fn last_lines(&self, lines: usize, limit: usize) -> Result<String, String> {
+    pub(in crate::shell) fn last_lines(
+        &self,
+        lines: usize,
+        limit: usize,
+    ) -> Result<String, String> {
         let state = self.lock();
         let end = state.end();
         let bytes = state.bytes(end.saturating_sub(limit as u64), limit)?;

@@ -136,6 +136,11 @@ impl Running {
         tokio::time::timeout(limit, self.wait_for(|state| state.gone)).await.is_ok()
     }
 
+    /// Whether the process is gone by now.
+    pub(in crate::shell) fn is_gone(&self) -> bool {
+        self.state.borrow().gone
+    }
+
     /// Asks the runner to end everything: at once, after [`GRACE`] by force.
     pub(in crate::shell) fn ask_to_end(&self) {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();

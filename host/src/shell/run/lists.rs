@@ -156,7 +156,6 @@ fn ours() -> io::Result<std::os::fd::OwnedFd> {
 }
 
 /// Says in the commands' output why one did not start, and gives the status a shell would.
-#[expect(clippy::disallowed_methods, reason = "the runner's standard output is the commands' output")]
 fn tell(name: &str, program: &Path, error: &io::Error) -> i32 {
     let missing = error.kind() == io::ErrorKind::NotFound;
     let why = if missing {

@@ -40,8 +40,11 @@ impl Processes {
 
     pub(in crate::shell) fn add(&self, process: Arc<Process>) {
         let mut all = self.by_pid.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ended: Vec<u32> =
-            all.iter().filter(|(_, p)| p.running.ended_by_now().is_some()).map(|(id, _)| *id).collect();
+        let mut ended: Vec<u32> = all
+            .iter()
+            .filter(|(_, p)| p.running.ended_by_now().is_some())
+            .map(|(id, _)| *id)
+            .collect();
         if ended.len() >= MOST_ENDED {
             ended.truncate(ended.len() + 1 - MOST_ENDED);
             all.retain(|pid, _| !ended.contains(pid));
@@ -51,6 +54,12 @@ impl Processes {
 
     pub(in crate::shell) fn get(&self, pid: u32) -> Option<Arc<Process>> {
         self.by_pid.lock().unwrap_or_else(PoisonError::into_inner).get(&pid).cloned()
+    }
+
+    /// All of them, ended or not.
+    pub(in crate::shell) fn all(&self) -> Vec<Arc<Process>> {
+        let all = self.by_pid.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().cloned().collect()
     }
 
     /// The ids of those that still run.

@@ -59,7 +59,12 @@ impl Bash {
     }
 
     /// Waits for the line to end, for the user to give up, or for the runner to be overdue.
-    async fn wait(&self, process: &Process, limit: Duration, context: &CallContext) -> Option<Ended> {
+    async fn wait(
+        &self,
+        process: &Process,
+        limit: Duration,
+        context: &CallContext,
+    ) -> Option<Ended> {
         let running = &process.running;
         tokio::select! {
             ended = running.ended() => return Some(ended),
@@ -101,17 +106,18 @@ impl Tool for Bash {
         };
         let limit = match timeout(shell, arguments) {
             Ok(limit) => limit,
-            Err(reply) => return reply,
+            Err(reply) => return *reply,
         };
         let cwd = folder(shell, text("cwd").unwrap_or("."));
         if spawn && !shell.processes.has_room() {
-            let message = "too many processes of this session are running; end one with `kill_process` first";
+            let message =
+                "too many processes of this session are running; end one with `kill_process` first";
             return failed(FailureCode::Unavailable, message);
         }
         let work = tokio::select! {
             work = decide(shell, command, &cwd) => match work {
                 Ok(work) => work,
-                Err(reply) => return reply,
+                Err(reply) => return *reply,
             },
             () = context.cancel.cancelled() => {
                 return failed(FailureCode::Unavailable, "cancelled before it was started");
@@ -125,7 +131,10 @@ impl Tool for Bash {
         let process = match started {
             Ok(Ok(process)) => process,
             Ok(Err(error)) => {
-                return failed(FailureCode::Failed, format!("the sandbox cannot be started: {error}"));
+                return failed(
+                    FailureCode::Failed,
+                    format!("the sandbox cannot be started: {error}"),
+                );
             }
             Err(error) => return failed(FailureCode::Internal, error.to_string()),
         };
@@ -147,7 +156,8 @@ impl Tool for Bash {
         let shared = Arc::clone(shell);
         let looked = Arc::clone(&process);
         let planted = tokio::task::spawn_blocking(move || shared.look_after(&looked)).await;
-        let mut reply = reply::ran(shell, &process, ended.as_ref(), &planted.unwrap_or_default(), limit);
+        let mut reply =
+            reply::ran(shell, &process, ended.as_ref(), &planted.unwrap_or_default(), limit);
         if ended.is_none() {
             reply.outcome = Outcome::Interrupted { after_ms: begun.elapsed().as_millis() as u64 };
         }
@@ -164,7 +174,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-fn timeout(shell: &Shell, arguments: &Value) -> Result<Duration, ToolReply> {
+fn timeout(shell: &Shell, arguments: &Value) -> Result<Duration, Box<ToolReply>> {
     let (default, most) = (shell.settings.timeout, shell.settings.max_timeout);
     if arguments.get("timeout").is_none_or(Value::is_null) {
         return Ok(default);
@@ -173,7 +183,7 @@ fn timeout(shell: &Shell, arguments: &Value) -> Result<Duration, ToolReply> {
         Some(limit) if !limit.is_zero() && limit <= most => Ok(limit),
         _ => {
             let message = format!("`timeout` has to be from 1 to {} seconds", most.as_secs());
-            Err(failed(FailureCode::InvalidArguments, message))
+            Err(Box::new(failed(FailureCode::InvalidArguments, message)))
         }
     }
 }

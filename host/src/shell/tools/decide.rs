@@ -13,7 +13,11 @@ use crate::tool::{Answer, Question};
 use super::failed;
 
 /// What is to run, or the reply that says why nothing does.
-pub(super) async fn decide(shell: &Shell, command: &str, cwd: &str) -> Result<Work, ToolReply> {
+pub(super) async fn decide(
+    shell: &Shell,
+    command: &str,
+    cwd: &str,
+) -> Result<Work, Box<ToolReply>> {
     // Judged as a line that changes there first, so that the rules see where it runs, and so does
     // whoever is asked.
     let line = match cwd {
@@ -26,11 +30,8 @@ pub(super) async fn decide(shell: &Shell, command: &str, cwd: &str) -> Result<Wo
         terminal: shell.settings.approval != Approval::Deny,
     };
     let verdict = shell.allowlist().judge(line.as_bytes(), around);
-    let in_shell = || Work::Shell {
-        shell: "/bin/bash".into(),
-        text: line.clone(),
-        cwd: PathBuf::new(),
-    };
+    let in_shell =
+        || Work::Shell { shell: "/bin/bash".into(), text: line.clone(), cwd: PathBuf::new() };
     let full = shell.tier().is_full();
     match verdict.decision {
         Decision::Deny => Err(refused(&line, &verdict.reason, verdict.rule.as_deref())),
@@ -47,20 +48,20 @@ pub(super) async fn decide(shell: &Shell, command: &str, cwd: &str) -> Result<Wo
 }
 
 /// Exactly the commands that were judged.
-fn direct(verdict: Verdict) -> Result<Work, ToolReply> {
+fn direct(verdict: Verdict) -> Result<Work, Box<ToolReply>> {
     let mut steps = Vec::with_capacity(verdict.commands.len());
     for command in verdict.commands {
         let name = escape_line(&command.argv[0]);
         let Some(program) = command.program else {
             let message = format!("`{name}` is not installed where programs are looked for");
-            return Err(failed(FailureCode::NotFound, message));
+            return Err(Box::new(failed(FailureCode::NotFound, message)));
         };
         if !program.is_unchanged() {
             let message = format!(
                 "the program `{}` was exchanged since this session first looked at it, so it is not started",
                 program.path.display()
             );
-            return Err(failed(FailureCode::Conflict, message));
+            return Err(Box::new(failed(FailureCode::Conflict, message)));
         }
         steps.push(Step {
             joint: command.joint,
@@ -79,7 +80,7 @@ async fn ask(
     line: &str,
     why: &str,
     verdict: Option<&Verdict>,
-) -> Result<(), ToolReply> {
+) -> Result<(), Box<ToolReply>> {
     let refuse = |why: String| Err(refused(line, &why, verdict.and_then(|v| v.rule.as_deref())));
     match shell.settings.approval {
         Approval::Deny => return refuse(format!("{why} (nobody can be asked)")),
@@ -116,7 +117,7 @@ async fn ask(
     }
 }
 
-fn refused(line: &str, reason: &str, rule: Option<&str>) -> ToolReply {
+fn refused(line: &str, reason: &str, rule: Option<&str>) -> Box<ToolReply> {
     let shown = clip_end(&escape_line(line), 200);
     let failure = Failure::new(FailureCode::Denied, format!("`{shown}` was not run: {reason}"))
         .hint("use plain commands without shell syntax, other tools, or tell the user what you would need; the user allows commands by `[[bash.allow]]` in config.toml");
@@ -128,8 +129,8 @@ fn refused(line: &str, reason: &str, rule: Option<&str>) -> ToolReply {
             None => reason.to_owned(),
         },
     };
-    ToolReply {
+    Box::new(ToolReply {
         receipt: Receipt { denials: vec![denial], ..Receipt::default() },
         ..ToolReply::failed(Outcome::Denied, failure)
-    }
+    })
 }

@@ -55,7 +55,9 @@ fn explanations(
         } else if says(line, &WRITE) {
             path_in(line).map(|path| of_write(&path, workdir))
         } else if says(line, &REFUSED) || says(line, &MISSING) {
-            path_in(line).filter(|path| !is_shown(path, workdir, shown)).map(|path| of_hidden(&path))
+            path_in(line)
+                .filter(|path| !is_shown(path, workdir, shown))
+                .map(|path| of_hidden(&path))
         } else {
             None
         };
@@ -74,10 +76,14 @@ fn explanations(
 fn of_write(path: &Path, workdir: &Path) -> Explanation {
     let subject = escaped(path);
     let advice = if path.is_relative() || path.starts_with(workdir) {
-        format!("`{subject}` is protected: programs of the user act on it, so commands cannot change it; tell the user what should be changed")
+        format!(
+            "`{subject}` is protected: programs of the user act on it, so commands cannot change it; tell the user what should be changed"
+        )
     } else {
         let folder = escaped(path.parent().unwrap_or(path));
-        format!("`{subject}` cannot be written by commands; the user can grant it with `write = [\"{folder}\"]` under `[bash]`")
+        format!(
+            "`{subject}` cannot be written by commands; the user can grant it with `write = [\"{folder}\"]` under `[bash]`"
+        )
     };
     Explanation { denial: denial("write", &subject, "read-only for commands"), advice }
 }
@@ -87,7 +93,9 @@ fn of_hidden(path: &Path) -> Explanation {
     let folder = escaped(path.parent().unwrap_or(path));
     Explanation {
         denial: denial("read", &subject, "not shown to commands"),
-        advice: format!("`{subject}` is outside what commands may see, whether it exists or not; the user can grant it with `read = [\"{folder}\"]` under `[bash]`"),
+        advice: format!(
+            "`{subject}` is outside what commands may see, whether it exists or not; the user can grant it with `read = [\"{folder}\"]` under `[bash]`"
+        ),
     }
 }
 
@@ -106,7 +114,9 @@ fn is_shown(path: &Path, workdir: &Path, shown: &[PathBuf]) -> bool {
 /// The path in a message: what stands in quotes, else the last word before the reason that holds
 /// a slash or stands where `PROGRAM: PATH: reason` has it.
 fn path_in(line: &str) -> Option<PathBuf> {
-    for (open, close) in [('\'', '\''), ('\u{2018}', '\u{2019}'), ('`', '`'), ('"', '"'), ('`', '\'')] {
+    for (open, close) in
+        [('\'', '\''), ('\u{2018}', '\u{2019}'), ('`', '`'), ('"', '"'), ('`', '\'')]
+    {
         let quoted = line.split_once(open).and_then(|(_, rest)| rest.split_once(close));
         if let Some((path, _)) = quoted
             && !path.is_empty()
@@ -140,7 +150,10 @@ mod tests {
             }
         };
         check("curl: (6) Could not resolve host: example.com", &["network = true"]);
-        check("touch: cannot touch '/etc/x': Read-only file system", &["/etc/x", "write = [\"/etc\"]"]);
+        check(
+            "touch: cannot touch '/etc/x': Read-only file system",
+            &["/etc/x", "write = [\"/etc\"]"],
+        );
         check("bash: line 1: .git/hooks/pre-commit: Read-only file system", &["protected"]);
         check("cat: /home/u/notes.txt: No such file or directory", &["read = [\"/home/u\"]"]);
         check("ls: cannot access '/srv/data': No such file or directory", &["read = [\"/srv\"]"]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::process;
+use super::{process, reply};
 use crate::model::{Effects, FailureCode, ToolReply, ToolSpec};
 use crate::shell::run::GRACE;
 use crate::shell::session::Shell;
@@ -20,7 +20,9 @@ impl KillProcess {
         let spec = ToolSpec {
             name: "kill_process".into(),
             title: None,
-            description: "Ends a process that `bash` started with mode `spawn`, and all that it started.".into(),
+            description:
+                "Ends a process that `bash` started with mode `spawn`, and all that it started."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": { "pid": { "type": "integer" } },
@@ -43,7 +45,7 @@ impl Tool for KillProcess {
     async fn call(&self, arguments: &Value, _: &CallContext) -> ToolReply {
         let process = match process(&self.shell, arguments) {
             Ok(process) => process,
-            Err(reply) => return reply,
+            Err(reply) => return *reply,
         };
         let running = &process.running;
         let pid = running.pid();
@@ -59,7 +61,8 @@ impl Tool for KillProcess {
                 return super::failed(FailureCode::Failed, format!("process {pid} does not end"));
             }
         }
-        self.shell.look_after(&process);
-        ToolReply::text(format!("process {pid} and all that it had started were ended"))
+        let planted = self.shell.look_after(&process);
+        let text = format!("process {pid} and all that it had started were ended");
+        reply::with_planted(ToolReply::text(text), &planted)
     }
 }

@@ -35,7 +35,7 @@ fn number(arguments: &Value, name: &str) -> Option<u64> {
 }
 
 /// The process that the arguments name, if this session has started it.
-fn process(shell: &Shell, arguments: &Value) -> Result<Arc<super::run::Process>, ToolReply> {
+fn process(shell: &Shell, arguments: &Value) -> Result<Arc<super::run::Process>, Box<ToolReply>> {
     let pid = number(arguments, "pid").and_then(|pid| u32::try_from(pid).ok());
     if let Some(process) = pid.and_then(|pid| shell.processes.get(pid)) {
         return Ok(process);
@@ -51,5 +51,5 @@ fn process(shell: &Shell, arguments: &Value) -> Result<Arc<super::run::Process>,
             format!("running are: {running:?}")
         });
     }
-    Err(reply)
+    Err(Box::new(reply))
 }

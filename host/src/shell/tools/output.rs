@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{failed, number, process};
+use super::{failed, number, process, reply};
 use crate::model::{Effects, FailureCode, ToolReply, ToolSpec};
 use crate::shell::session::Shell;
 use crate::tool::{CallContext, Tool};
@@ -49,19 +49,18 @@ impl Tool for ProcessOutput {
     async fn call(&self, arguments: &Value, _: &CallContext) -> ToolReply {
         let process = match process(&self.shell, arguments) {
             Ok(process) => process,
-            Err(reply) => return reply,
+            Err(reply) => return *reply,
         };
         let cap = self.shell.settings.output;
-        let read = match number(arguments, "offset") {
-            Some(offset) => process.output.read(offset, cap).map(|(text, next)| {
+        let read = if let Some(offset) = number(arguments, "offset") {
+            process.output.read(offset, cap).map(|(text, next)| {
                 let total = process.output.total();
                 let more = format!("\n[bytes {offset} to {next} of {total}]");
                 text + &more
-            }),
-            None => {
-                let lines = number(arguments, "tail").map_or(LINES, |n| n as usize);
-                process.output.last_lines(lines, cap)
-            }
+            })
+        } else {
+            let lines = number(arguments, "tail").map_or(LINES, |n| n as usize);
+            process.output.last_lines(lines, cap)
         };
         let text = match read {
             Ok(text) => text,
@@ -74,6 +73,9 @@ impl Tool for ProcessOutput {
                 _ => "ended".to_owned(),
             },
         };
-        ToolReply::text(format!("{}\n[{state}]", text.trim_end_matches('\n')))
+        let text = format!("{}\n[{state}]", text.trim_end_matches('\n'));
+        let shell = Arc::clone(&self.shell);
+        let planted = tokio::task::spawn_blocking(move || shell.look_after_ended()).await;
+        reply::with_planted(ToolReply::text(text), &planted.unwrap_or_default())
     }
 }

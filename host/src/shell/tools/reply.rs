@@ -36,16 +36,14 @@ pub(super) fn ran(
     }
     for place in planted {
         let _ = writeln!(text, "[sandbox] {}", told(place));
-        denials.push(Denial {
-            what: "write".into(),
-            subject: escape_line(&place.path.to_string_lossy()),
-            reason: "a protected place that no command may make".into(),
-        });
+        denials.push(denied(place));
     }
     let (outcome, failure) = judged(ended, planted, limit);
     if let Some(ended) = ended {
         if ended.left_behind && ended.stop.is_none() {
-            text.push_str("[processes left in the background were ended; mode `spawn` keeps one running]\n");
+            text.push_str(
+                "[processes left in the background were ended; mode `spawn` keeps one running]\n",
+            );
         }
         match (ended.stop, ended.code) {
             (Some(_), _) | (None, None) => {}
@@ -112,14 +110,23 @@ fn judged(
 ) -> (Outcome, Option<Failure>) {
     let failed = |code, message: String| (Outcome::Failed, Some(Failure::new(code, message)));
     let Some(ended) = ended else {
-        let failure = Failure::new(FailureCode::Unavailable, "interrupted; everything that it had started was ended");
+        let failure = Failure::new(
+            FailureCode::Unavailable,
+            "interrupted; everything that it had started was ended",
+        );
         return (Outcome::Interrupted { after_ms: 0 }, Some(failure));
     };
     if let Some(fault) = &ended.fault {
-        return failed(FailureCode::Internal, format!("the sandbox failed: {}", escape_line(fault)));
+        return failed(
+            FailureCode::Internal,
+            format!("the sandbox failed: {}", escape_line(fault)),
+        );
     }
     if ended.stop == Some(Stop::TimedOut) {
-        let message = format!("not finished after {} s, so it was ended with everything that it had started", limit.as_secs());
+        let message = format!(
+            "not finished after {} s, so it was ended with everything that it had started",
+            limit.as_secs()
+        );
         let failure = Failure::new(FailureCode::TimedOut, message)
             .hint("give a longer `timeout`, or use mode `spawn` for what does not end by itself");
         return (Outcome::TimedOut, Some(failure));
@@ -127,10 +134,28 @@ fn judged(
     if !planted.is_empty() {
         return failed(
             FailureCode::Denied,
-            "the command made files that programs of the user would act on; they were taken away".into(),
+            "the command made files that programs of the user would act on; they were taken away"
+                .into(),
         );
     }
     (Outcome::Done, None)
+}
+
+/// A reply about a process, together with what it was found to have planted.
+pub(super) fn with_planted(mut reply: ToolReply, planted: &[Planted]) -> ToolReply {
+    for place in planted {
+        reply.content.push(Content::text(format!("[sandbox] {}", told(place))));
+        reply.receipt.denials.push(denied(place));
+    }
+    reply
+}
+
+fn denied(place: &Planted) -> Denial {
+    Denial {
+        what: "write".into(),
+        subject: escape_line(&place.path.to_string_lossy()),
+        reason: "a protected place that no command may make".into(),
+    }
 }
 
 fn told(place: &Planted) -> String {
