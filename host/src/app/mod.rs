@@ -3,6 +3,7 @@
 
 mod bash;
 mod doctor;
+mod network;
 mod plugins;
 mod prompt;
 mod service;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use super::network;
 use crate::config::Settings;
 use crate::journal::UndoStore;
 use crate::policy::Grant;
@@ -54,6 +55,7 @@ pub(super) fn load(
     undo: &Arc<UndoStore>,
 ) -> anyhow::Result<Vec<PluginStatus>> {
     let place = Place {
+        settings,
         workdir,
         off_limits: off_limits(settings, workdir),
         umask: umask(),
@@ -128,6 +130,7 @@ fn status(
 
 /// Where the tools are put to work.
 struct Place<'a> {
+    settings: &'a Settings,
     workdir: &'a Workdir,
     off_limits: Vec<PathBuf>,
     umask: u32,
@@ -159,9 +162,13 @@ impl Place<'_> {
             Ok(rules) => rules,
             Err(why) => return refused(why),
         };
+        let http = match network::access(self.settings, name, grant) {
+            Ok(http) => http,
+            Err(why) => return refused(why),
+        };
         let access = Access {
             rules: Arc::new(rules),
-            http: None,
+            http,
             limits: limits(grant),
             environment: Vec::new(),
             settings: grant.settings.clone(),

@@ -103,6 +103,13 @@ impl Settings {
             .collect()
     }
 
+    /// The secret behind `source` (`env:NAME` or `file:PATH`), for the plugin `name`; none where
+    /// the variable is unset.
+    pub fn secret(&self, name: &str, source: &str) -> Result<Option<Secret>, ConfigError> {
+        let base = self.paths.config_file.parent().unwrap_or(Path::new(""));
+        key::resolve(name, source, &self.env, base)
+    }
+
     fn model_or_default(&self) -> Result<Valued<String>, ConfigError> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
