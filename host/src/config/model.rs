@@ -103,6 +103,13 @@ impl Settings {
             .collect()
     }
 
+    /// The secret that `source` (`env:NAME` or `file:PATH`) stands for; none where the variable is
+    /// unset.
+    pub fn secret(&self, source: &str) -> Result<Option<Secret>, ConfigError> {
+        let base = self.paths.config_file.parent().unwrap_or(Path::new(""));
+        key::resolve("", source, &self.env, base)
+    }
+
     fn model_or_default(&self) -> Result<Valued<String>, ConfigError> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
