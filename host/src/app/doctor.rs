@@ -39,6 +39,7 @@ pub fn doctor(settings: &Settings) -> Vec<Check> {
                 let name = format!("plugin {}", plugin.name);
                 match &plugin.state {
                     PluginState::Loaded => ok(&name, format!("{} tools, {}", plugin.tools.len(), plugin.source)),
+                    PluginState::Off(off) => weaker(&name, off.why.join("; "), &off.command),
                     PluginState::Disabled => ok(&name, "switched off".into()),
                     PluginState::Refused(chain) => {
                         broken(&name, chain.join(": "), "mend or remove the file; the other plugins work without it")

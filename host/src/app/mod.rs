@@ -1,12 +1,16 @@
 //! Assembly: the only floor that knows every concrete type. Nothing here decides anything; it
 //! builds what the settings say and hands it to whoever runs it.
 
+mod access;
+mod administer;
 mod bash;
+mod consent;
 mod doctor;
-mod network;
+mod lockfile;
 mod plugins;
 mod prompt;
 mod service;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +23,18 @@ use crate::sandbox::{self, Compiler, Runtime};
 use crate::tool::{Approver, DenyAll, PathScope, Registry};
 use crate::workspace::Workdir;
 
+pub use administer::{
+    Checked, Regranted, Trial, check_plugin, grant_plugin, revoke_plugin, try_plugin,
+};
+pub use consent::{Consent, ConsentRequest, Off};
 pub use doctor::{Check, CheckState, doctor};
 pub use bash::{BashState, allowlist};
 pub use plugins::{PluginState, PluginStatus};
 pub use service::provider;
+pub use watch::Watch;
+
+use plugins::Loader;
+use watch::Snapshot;
 
 /// A workdir with the tools over it.
 #[derive(Debug)]
@@ -31,6 +43,9 @@ pub struct Host {
     registry: Arc<Registry>,
     plugins: Vec<PluginStatus>,
     bash: BashState,
+    notices: Vec<String>,
+    loader: Arc<Loader>,
+    found: Snapshot,
     prompt: String,
     undo: Arc<UndoStore>,
 }
@@ -44,21 +59,39 @@ impl Host {
 
     /// The same with somebody who can be asked before something is done.
     pub fn open_asking(settings: &Settings, approver: Arc<dyn Approver>) -> anyhow::Result<Self> {
+        Self::open_with(settings, approver, None)
+    }
+
+    /// The same with somebody who is asked, now, about plugins that want more than they have.
+    pub fn open_with(
+        settings: &Settings,
+        approver: Arc<dyn Approver>,
+        consent: Option<&dyn Consent>,
+    ) -> anyhow::Result<Self> {
         let workdir = Workdir::open(&settings.workdir.value, &settings.wide_rule())?;
         let runtime = runtime(settings)?;
         let scope = PathScope::new(
             workdir.path().to_owned(),
             workdir.spellings(),
-            plugins::absolute_grants(settings),
+            access::absolute_grants(settings),
         );
         let scope = scope.resolving(real_path_in(&workdir));
         let registry = Arc::new(Registry::new().with_paths(scope));
         let undo = Arc::new(UndoStore::new(settings.undo_limit));
-        let plugins = plugins::load(settings, &workdir, &runtime, &registry, &undo)
-            .context("the plugins cannot be loaded")?;
+        let loader = Arc::new(Loader::new(settings, &workdir, &runtime, &registry, &undo));
+        // Taken before loading: what changes meanwhile is seen as a change later.
+        let found = Snapshot::take(&loader);
+        let outcomes = loader.load_all(consent).context("the plugins cannot be loaded")?;
+        let mut plugins = Vec::with_capacity(outcomes.len());
+        let mut notices = Vec::new();
+        for (status, lines) in outcomes {
+            let name = crate::text::escape_line(&status.name);
+            notices.extend(lines.into_iter().map(|line| format!("plugin `{name}` {line}")));
+            plugins.push(status);
+        }
         let bash = bash::offer(settings, &workdir, &registry, approver)?;
         let prompt = prompt::system_prompt(&workdir, bash.line());
-        Ok(Self { workdir, registry, plugins, bash, prompt, undo })
+        Ok(Self { workdir, registry, plugins, bash, notices, loader, found, prompt, undo })
     }
 
     pub fn workdir(&self) -> &Workdir {
@@ -87,6 +120,18 @@ impl Host {
             shell.keep_in(folder.clone());
         }
         self.undo.attach(folder);
+    }
+
+    /// Lines for the user about what was loaded, escaped.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// From now on follows what happens in the plugin directory, until the result is dropped.
+    /// Returns at once; `tell` is called from another thread with lines for the user.
+    pub fn watch(&mut self, tell: impl Fn(&str) + Send + 'static) -> Watch {
+        let before = std::mem::take(&mut self.found);
+        watch::start(Arc::clone(&self.loader), before, Box::new(tell))
     }
 
     pub fn system_prompt(&self) -> &str {

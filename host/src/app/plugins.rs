@@ -1,26 +1,37 @@
-//! From files and grants to registered tools.
+//! From files and grants to registered tools, at the start and whenever a file changes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-
-use super::network;
-use crate::config::Settings;
+use crate::config::{Narrowing, Settings};
 use crate::journal::UndoStore;
-use crate::policy::Grant;
-use crate::sandbox::{
-    self, Access, Limits, Plugin, Root, Rules, Runtime, STANDARD_NAME, Seen, standard_plugin,
-};
-use crate::tool::Registry;
+use crate::policy::{Effective, Grant, effective};
+use crate::sandbox::{self, Plugin, Runtime, STANDARD_NAME, Source, standard_plugin};
+use crate::tool::{Registry, Tool};
 use crate::workspace::Workdir;
 
-/// Bytes that one call may write, unless granted otherwise.
-const QUOTA: u64 = 1 << 30;
-/// Files and directories that one call may hold open.
-const MAX_OPEN: usize = 128;
+use super::access::{Place, host_ceiling};
+use super::consent::{Candidate, Consent, Off, Settled, settle};
+use super::lockfile::Lockfile;
+
+/// Names of the host's own tools and of the standard plugin's. A plugin that took one would be
+/// mistaken for them, also where they are switched off.
+const RESERVED: &[&str] = &[
+    "bash",
+    "kill_process",
+    "process_output",
+    "todo",
+    "task",
+    "load_skill",
+    "find_tools",
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_dir",
+    "glob",
+    "grep",
+];
 
 /// What became of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +39,8 @@ pub enum PluginState {
     Loaded,
     /// Switched off by the user.
     Disabled,
+    /// It would load, and waits for the user's word.
+    Off(Off),
     /// Not loaded; the causes from the outermost to the root.
     Refused(Vec<String>),
 }
@@ -42,225 +55,286 @@ pub struct PluginStatus {
     pub sha256: Option<String>,
     /// The tools that it offers here.
     pub tools: Vec<String>,
+    /// What it may do here; none where it is not known.
+    pub effective: Option<Effective>,
     pub state: PluginState,
 }
 
-/// Loads the standard plugin and those of the plugin directory and registers their tools. The
-/// standard plugin has the first right to its names, then the files in the order of their names.
-pub(super) fn load(
-    settings: &Settings,
-    workdir: &Workdir,
-    runtime: &Arc<Runtime>,
-    registry: &Registry,
-    undo: &Arc<UndoStore>,
-) -> anyhow::Result<Vec<PluginStatus>> {
-    let place = Place {
-        settings,
-        workdir,
-        off_limits: off_limits(settings, workdir),
-        umask: umask(),
-        secret_files: &settings.secret_files,
-        seen: Arc::default(),
-        undo: Arc::clone(undo),
-    };
-    let mut owners = BTreeMap::new();
-    let mut statuses = Vec::new();
+/// Everything that it takes to put a plugin to work, now or later.
+#[derive(Debug)]
+pub(super) struct Loader {
+    settings: Settings,
+    place: Place,
+    runtime: Arc<Runtime>,
+    registry: Arc<Registry>,
+    /// Of each tool, the plugin and where that comes from.
+    owners: Mutex<BTreeMap<String, (String, String)>>,
+    /// Grants that were made while this process ran.
+    granted: Mutex<BTreeMap<String, Grant>>,
+}
 
-    let grant = grant_for(settings, STANDARD_NAME);
-    let standard = if grant.enabled {
-        let loaded = standard_plugin(runtime).map(Arc::new).map_err(|error| error.to_string());
-        place.register(registry, loaded, STANDARD_NAME, "embedded", &grant, &mut owners)
-    } else {
-        disabled(STANDARD_NAME, "embedded")
-    };
-    statuses.push(standard);
+/// A plugin's fate and what the user should hear of it.
+pub(super) type Outcome = (PluginStatus, Vec<String>);
 
-    let (enabled, off): (Vec<_>, Vec<_>) = sandbox::files(&settings.paths.plugins_dir)?
-        .into_iter()
-        .partition(|(name, _)| grant_for(settings, name).enabled);
-    statuses.extend(off.iter().map(|(name, path)| disabled(name, &path.display().to_string())));
-    for found in sandbox::load_all(runtime, enabled) {
-        let grant = grant_for(settings, &found.name);
-        let source = found.path.display().to_string();
-        let loaded = found.plugin.map_err(|error| error.to_string());
-        statuses.push(place.register(registry, loaded, &found.name, &source, &grant, &mut owners));
+impl Loader {
+    pub(super) fn new(
+        settings: &Settings,
+        workdir: &Workdir,
+        runtime: &Arc<Runtime>,
+        registry: &Arc<Registry>,
+        undo: &Arc<UndoStore>,
+    ) -> Self {
+        Self {
+            settings: settings.clone(),
+            place: Place::new(settings, workdir, undo),
+            runtime: Arc::clone(runtime),
+            registry: Arc::clone(registry),
+            owners: Mutex::default(),
+            granted: Mutex::default(),
+        }
     }
-    Ok(statuses)
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.settings.paths.plugins_dir
+    }
+
+    /// Loads the standard plugin and those of the plugin directory and registers their tools. The
+    /// standard plugin has the first right to its names, then the files in the order of their
+    /// names.
+    pub(super) fn load_all(&self, consent: Option<&dyn Consent>) -> anyhow::Result<Vec<Outcome>> {
+        let mut outcomes = vec![self.load_standard()];
+        let files = sandbox::files(self.directory())?;
+        if files.is_empty() {
+            return Ok(outcomes);
+        }
+        let lock = Lockfile::read(&self.settings.paths.lock_file);
+        let (enabled, off): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|(name, _)| self.grant(name).enabled);
+        outcomes.extend(off.iter().map(|(name, path)| {
+            let state = PluginState::Disabled;
+            (status(name, &path.display().to_string(), None, None, state), Vec::new())
+        }));
+        for found in sandbox::load_all(&self.runtime, enabled) {
+            let loaded = found.plugin.map_err(|error| error.to_string());
+            outcomes.push(self.admit(&found.name, &found.path, loaded, &lock, consent));
+        }
+        Ok(outcomes)
+    }
+
+    /// Loads the file of the plugin `name` again, or for the first time, in a running session. A
+    /// fate other than loaded leaves what served before.
+    pub(super) fn reload(&self, name: &str, path: &Path) -> Outcome {
+        if !self.grant(name).enabled {
+            let source = path.display().to_string();
+            return (status(name, &source, None, None, PluginState::Disabled), Vec::new());
+        }
+        let lock = Lockfile::read(&self.settings.paths.lock_file);
+        let loaded = Plugin::load(&self.runtime, name, Source::File(path.to_owned()));
+        let loaded = loaded.map(Arc::new).map_err(|error| error.to_string());
+        self.admit(name, path, loaded, &lock, None)
+    }
+
+    /// Takes the tools of a plugin out; how many there were.
+    pub(super) fn unload(&self, name: &str) -> usize {
+        let mut owners = self.owners();
+        let tools = owned(&owners, name);
+        for tool in &tools {
+            self.registry.remove(tool);
+            owners.remove(tool);
+        }
+        tools.len()
+    }
+
+    /// Whether the plugin has tools that can be called.
+    pub(super) fn serves(&self, name: &str) -> bool {
+        !owned(&self.owners(), name).is_empty()
+    }
+
+    fn load_standard(&self) -> Outcome {
+        let (name, source) = (STANDARD_NAME, "embedded");
+        let grant = self.settings.grant(name, true);
+        if !grant.enabled {
+            return (status(name, source, None, None, PluginState::Disabled), Vec::new());
+        }
+        let plugin = match standard_plugin(&self.runtime) {
+            Ok(plugin) => Arc::new(plugin),
+            Err(error) => return refused(name, source, None, error.to_string()),
+        };
+        let effective = effective(plugin.manifest.as_ref(), &grant, host_ceiling(), true);
+        self.put_to_work(&plugin, source, &grant, effective, Vec::new())
+    }
+
+    fn admit(
+        &self,
+        name: &str,
+        path: &Path,
+        loaded: Result<Arc<Plugin>, String>,
+        lock: &Lockfile,
+        consent: Option<&dyn Consent>,
+    ) -> Outcome {
+        let source = path.display().to_string();
+        if name == STANDARD_NAME {
+            let why = format!("`{name}` is the name of the standard plugin; rename the file");
+            return refused(name, &source, None, why);
+        }
+        let plugin = match loaded {
+            Ok(plugin) => plugin,
+            Err(why) => return refused(name, &source, None, why),
+        };
+        let mut grant = self.grant(name);
+        let mut effective = effective(plugin.manifest.as_ref(), &grant, host_ceiling(), false);
+        // A name that cannot be had is said before anybody is asked for anything.
+        if let Some(why) = self.clash(&plugin, &grant) {
+            return refused(name, &source, Some(&plugin), why);
+        }
+        let candidate =
+            Candidate { plugin: &plugin, source: &source, grant: &grant, effective: &effective };
+        match settle(&candidate, &self.settings, lock, consent) {
+            Settled::Off(off) => {
+                let state = PluginState::Off(off);
+                (status(name, &source, Some(&plugin), Some(effective), state), Vec::new())
+            }
+            Settled::Load { granted, notices } => {
+                if let Some(wider) = granted {
+                    let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+                    granted.insert(name.to_owned(), wider);
+                    drop(granted);
+                    grant = self.grant(name);
+                    effective = crate::policy::effective(
+                        plugin.manifest.as_ref(),
+                        &grant,
+                        host_ceiling(),
+                        false,
+                    );
+                }
+                self.put_to_work(&plugin, &source, &grant, effective, notices)
+            }
+        }
+    }
+
+    /// Registers the tools of a plugin that may be loaded, in place of those that it had.
+    fn put_to_work(
+        &self,
+        plugin: &Arc<Plugin>,
+        source: &str,
+        grant: &Grant,
+        effective: Effective,
+        mut notices: Vec<String>,
+    ) -> Outcome {
+        let name = plugin.name.as_str();
+        let access = match self.place.access(name, &effective, &self.settings) {
+            Ok(access) => access,
+            Err(why) => return refused(name, source, Some(plugin), why),
+        };
+        let void = effective.warnings.iter();
+        notices.extend(void.map(|line| format!("has a grant without effect: {line}")));
+        let tools = sandbox::tools(plugin, &access, |tool| grant.offers(tool));
+        let state = match self.register(name, source, &tools) {
+            Ok(()) => PluginState::Loaded,
+            Err(why) => return refused(name, source, Some(plugin), why),
+        };
+        let mut status = status(name, source, Some(plugin), Some(effective), state);
+        status.tools = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        (status, notices)
+    }
+
+    fn register(&self, name: &str, source: &str, tools: &[Arc<dyn Tool>]) -> Result<(), String> {
+        let mut owners = self.owners();
+        let old = owned(&owners, name);
+        for tool in tools {
+            let tool_name = tool.spec().name.clone();
+            // What the plugin has already it may replace; nobody else's.
+            let put = if old.contains(&tool_name) {
+                self.registry.replace(Arc::clone(tool))
+            } else {
+                self.registry.register(Arc::clone(tool))
+            };
+            put.map_err(|error| error.to_string())?;
+            owners.insert(tool_name, (name.to_owned(), source.to_owned()));
+        }
+        for gone in old.iter().filter(|old| !tools.iter().any(|tool| tool.spec().name == **old)) {
+            self.registry.remove(gone);
+            owners.remove(gone);
+        }
+        Ok(())
+    }
+
+    /// Why a tool of `plugin` cannot have its name. A clash leaves the whole plugin out: half a
+    /// plugin would be a riddle.
+    fn clash(&self, plugin: &Plugin, grant: &Grant) -> Option<String> {
+        let name = &plugin.name;
+        let mend =
+            format!("rename it, or leave it out with `tools = [...]` under `[plugins.{name}]`");
+        let owners = self.owners();
+        plugin.tools.iter().map(|tool| &tool.name).filter(|tool| grant.offers(tool)).find_map(
+            |tool| {
+                if reserved(tool) {
+                    return Some(format!(
+                        "its tool `{tool}` has a name that is reserved for the host's own; {mend}"
+                    ));
+                }
+                let (owner, source) = owners.get(tool).filter(|(owner, _)| owner != name)?;
+                Some(format!(
+                    "its tool `{tool}` is offered by `{owner}` ({source}) already; {mend}"
+                ))
+            },
+        )
+    }
+
+    /// What holds for a plugin of the directory.
+    fn grant(&self, name: &str) -> Grant {
+        let granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(grant) = granted.get(name) else { return self.settings.grant(name, false) };
+        let mut grant = grant.clone();
+        let narrowing: Option<&Narrowing> =
+            self.settings.project.as_ref().and_then(|project| project.plugins.get(name));
+        if let Some(narrowing) = narrowing {
+            narrowing.apply(&mut grant, false);
+        }
+        grant
+    }
+
+    fn owners(&self) -> MutexGuard<'_, BTreeMap<String, (String, String)>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-/// Absolute directories outside the workdir that some plugin was granted.
-pub(super) fn absolute_grants(settings: &Settings) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = settings
-        .plugins
-        .values()
-        .flat_map(|grant| grant.read_dirs().into_iter().chain(grant.write_dirs(false)))
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .collect();
-    paths.sort();
-    paths.dedup();
-    paths
+/// Whether no plugin may have a tool of that name.
+pub(super) fn reserved(tool: &str) -> bool {
+    RESERVED.contains(&tool)
 }
 
-fn grant_for(settings: &Settings, name: &str) -> Grant {
-    settings.plugins.get(name).cloned().unwrap_or_default()
+/// The tools of one plugin.
+fn owned(owners: &BTreeMap<String, (String, String)>, name: &str) -> Vec<String> {
+    owners.iter().filter(|(_, (owner, _))| owner == name).map(|(tool, _)| tool.clone()).collect()
 }
 
-fn disabled(name: &str, source: &str) -> PluginStatus {
-    status(name, source, None, Vec::new(), PluginState::Disabled)
+fn refused(name: &str, source: &str, plugin: Option<&Plugin>, why: String) -> Outcome {
+    (status(name, source, plugin, None, PluginState::Refused(vec![why])), Vec::new())
 }
 
 fn status(
     name: &str,
     source: &str,
     plugin: Option<&Plugin>,
-    tools: Vec<String>,
+    effective: Option<Effective>,
     state: PluginState,
 ) -> PluginStatus {
-    let version = (name == STANDARD_NAME).then(|| env!("CARGO_PKG_VERSION").to_owned());
+    let declared = plugin.and_then(|plugin| plugin.manifest.as_ref()?.version.clone());
+    let version =
+        if name == STANDARD_NAME { Some(env!("CARGO_PKG_VERSION").to_owned()) } else { declared };
     PluginStatus {
         name: name.to_owned(),
         version,
         source: source.to_owned(),
         sha256: plugin.map(|plugin| plugin.sha256.clone()),
-        tools,
+        tools: Vec::new(),
+        effective,
         state,
     }
 }
 
-/// Where the tools are put to work.
-struct Place<'a> {
-    settings: &'a Settings,
-    workdir: &'a Workdir,
-    off_limits: Vec<PathBuf>,
-    umask: u32,
-    secret_files: &'a [String],
-    /// One memory of what was read serves all plugins of the session.
-    seen: Arc<Seen>,
-    undo: Arc<UndoStore>,
-}
-
-impl Place<'_> {
-    fn register(
-        &self,
-        registry: &Registry,
-        loaded: Result<Arc<Plugin>, String>,
-        name: &str,
-        source: &str,
-        grant: &Grant,
-        owners: &mut BTreeMap<String, String>,
-    ) -> PluginStatus {
-        let refused = |why: String| status(name, source, None, Vec::new(), PluginState::Refused(vec![why]));
-        if source != "embedded" && name == STANDARD_NAME {
-            return refused(format!("`{name}` is the name of the standard plugin; rename the file"));
-        }
-        let plugin = match loaded {
-            Ok(plugin) => plugin,
-            Err(why) => return refused(why),
-        };
-        let rules = match self.rules(grant, name == STANDARD_NAME) {
-            Ok(rules) => rules,
-            Err(why) => return refused(why),
-        };
-        let http = match network::access(self.settings, name, grant) {
-            Ok(http) => http,
-            Err(why) => return refused(why),
-        };
-        let access = Access {
-            rules: Arc::new(rules),
-            http,
-            limits: limits(grant),
-            environment: Vec::new(),
-            settings: grant.settings.clone(),
-        };
-        let tools = sandbox::tools(&plugin, &access, |tool| grant.offers(tool));
-        // A clash leaves the whole plugin out: half a plugin would be a riddle.
-        let clash = tools.iter().find_map(|tool| {
-            let tool = &tool.spec().name;
-            owners.get(tool).map(|owner| format!("its tool `{tool}` is offered by {owner} already; rename it, or leave one out with `tools = [...]` under `[plugins.{name}]`"))
-        });
-        if let Some(why) = clash {
-            return refused(why);
-        }
-        let mut names = Vec::with_capacity(tools.len());
-        for tool in tools {
-            let tool_name = tool.spec().name.clone();
-            if let Err(error) = registry.register(tool) {
-                return refused(error.to_string());
-            }
-            owners.insert(tool_name.clone(), format!("`{name}` ({source})"));
-            names.push(tool_name);
-        }
-        status(name, source, Some(&plugin), names, PluginState::Loaded)
-    }
-
-    /// The directories of `grant`, opened.
-    fn rules(&self, grant: &Grant, standard: bool) -> Result<Rules, String> {
-        let write = grant.write_dirs(standard);
-        let mut names = grant.read_dirs();
-        names.extend(write.iter().copied().filter(|dir| !grant.read_dirs().contains(dir)));
-        let mut roots = Vec::with_capacity(names.len());
-        for name in names {
-            roots.push(self.root(name, write.contains(&name))?);
-        }
-        Ok(Rules {
-            roots,
-            off_limits: self.off_limits.clone(),
-            quota: QUOTA,
-            max_open: MAX_OPEN,
-            umask: self.umask,
-            secret_files: self.secret_files.to_vec(),
-            seen: Arc::clone(&self.seen),
-            undo: Arc::clone(&self.undo),
-        })
-    }
-
-    fn root(&self, name: &str, writable: bool) -> Result<Root, String> {
-        let failed = |error: std::io::Error| format!("the granted directory `{name}` cannot be opened: {error}");
-        let path = Path::new(name);
-        let (dir, real) = if name == "." {
-            (Arc::clone(self.workdir.dir()), self.workdir.path().to_owned())
-        } else if path.is_absolute() {
-            let real = path.canonicalize().map_err(failed)?;
-            (Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).map_err(failed)?), real)
-        } else {
-            let inside = self.workdir.dir().canonicalize(path).map_err(failed)?;
-            let dir = self.workdir.dir().open_dir(&inside).map_err(failed)?;
-            (Arc::new(dir), self.workdir.path().join(inside))
-        };
-        Ok(Root { dir, real, guest_name: name.to_owned(), writable })
-    }
-}
-
-/// The host's limits, lowered where the user says so and raised where the user says so: both are
-/// the user's word, and zero has been refused when it was read.
-fn limits(grant: &Grant) -> Limits {
-    let standard = Limits::default();
-    let size = |bytes: Option<u64>, default: usize| {
-        bytes.map_or(default, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
-    };
-    Limits {
-        memory: size(grant.limits.memory, standard.memory),
-        timeout: grant.limits.timeout.unwrap_or(standard.timeout),
-        output: size(grant.limits.output, standard.output),
-    }
-}
-
-/// Our own directories, of which a wide workdir or a generous grant may hold some.
-fn off_limits(settings: &Settings, workdir: &Workdir) -> Vec<PathBuf> {
-    let mut ours = settings.paths.ours();
-    ours.push(settings.sessions.value.clone());
-    let roots = absolute_grants(settings);
-    ours.into_iter()
-        .map(|path| path.canonicalize().unwrap_or(path))
-        .filter(|path| path.starts_with(workdir.path()) || roots.iter().any(|root| path.starts_with(root)))
-        .collect()
-}
-
-/// The mask of this process. Asked of the kernel's own record, because the system call for it can
-/// only be asked by changing it, for all threads.
-fn umask() -> u32 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let octal = status.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
-    octal.and_then(|octal| u32::from_str_radix(octal, 8).ok()).unwrap_or(0o022)
+/// The file of the plugin `name` in the plugin directory.
+pub(super) fn file_of(settings: &Settings, name: &str) -> PathBuf {
+    settings.paths.plugins_dir.join(format!("{name}.wasm"))
 }

@@ -76,7 +76,7 @@ pub(super) enum Command {
     Call(Call),
     /// Show the tools as the model sees them
     Tools,
-    /// Show what is installed
+    /// Show, check and grant what is installed
     Plugin {
         #[command(subcommand)]
         command: Plugin,
@@ -90,6 +90,15 @@ pub(super) enum Command {
     Session {
         #[command(subcommand)]
         command: Session,
+    },
+    /// Trust the settings that lie in a directory's .claw/config.toml; they can only narrow
+    Trust {
+        /// The directory; the workdir where none is given
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+        /// Trust them no longer
+        #[arg(long)]
+        revoke: bool,
     },
     /// Show the settings in force, each with where it comes from
     Config,
@@ -131,10 +140,66 @@ pub(super) struct Call {
     pub(super) no_session: bool,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(super) enum Plugin {
     /// List all plugins, also those that were refused, with the reason
     List,
+    /// Show what an installed plugin, or a file, is and may do
+    Inspect {
+        /// The plugin's name, or a file
+        #[arg(value_name = "NAME|FILE")]
+        what: PathBuf,
+    },
+    /// Say whether a file would load, and if not, what mends it
+    Check {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Also ask it for its tools, in a sandbox that has nothing
+        #[arg(long)]
+        run: bool,
+    },
+    /// Run an unknown plugin once with everything denied, and print what it wanted
+    Try {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The tool to call; its first one where none is given
+        #[arg(value_name = "TOOL")]
+        tool: Option<String>,
+        /// Its arguments, a JSON object
+        #[arg(value_name = "JSON", default_value = "{}")]
+        arguments: String,
+    },
+    /// Grant capabilities in config.toml and approve the plugin as it is now; without any, all
+    /// that it declares
+    Grant {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        grants: Grants,
+    },
+    /// Take capabilities back; without any, all that were granted, and the approval
+    Revoke {
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        grants: Grants,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Grants {
+    /// A directory to read: relative to the workdir, or absolute
+    #[arg(long, value_name = "DIR")]
+    pub(super) read: Vec<String>,
+    /// A directory to read and write
+    #[arg(long, value_name = "DIR")]
+    pub(super) write: Vec<String>,
+    /// A host to ask, such as api.example.com or api.example.com=GET,POST
+    #[arg(long, value_name = "HOST[=METHODS]")]
+    pub(super) http: Vec<String>,
+    /// An environment variable to see, by its name
+    #[arg(long, value_name = "NAME")]
+    pub(super) env: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

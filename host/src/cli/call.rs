@@ -29,7 +29,7 @@ pub(super) async fn run(
     arguments: String,
 ) -> anyhow::Result<u8> {
     let signals = Signals::watch()?;
-    let host = Host::open_asking(&invocation.settings, invocation.approver())?;
+    let host = invocation.open_host()?;
     invocation.tell_refused(&host);
     signals.begin();
     let call = ToolCall { id: "call-1".to_owned(), name: tool.to_owned(), arguments };

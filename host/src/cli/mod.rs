@@ -5,8 +5,11 @@
 
 mod args;
 mod call;
+mod check;
 mod config;
+mod consent;
 mod doctor;
+mod grants;
 mod plugin;
 mod policy;
 mod run;
@@ -15,6 +18,7 @@ mod settings;
 mod signals;
 mod stdin;
 mod tools;
+mod trust;
 mod undo;
 mod usage;
 
@@ -97,15 +101,27 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
             policy::check(&invocation, command)
         }
         Command::Tools => on_runtime(async { tools::run(&invocation) }),
-        Command::Plugin { command: Plugin::List } => {
-            on_runtime(async { plugin::list(&invocation) })
-        }
+        Command::Plugin { command } => on_runtime(async { plugins(&invocation, command) }),
+        Command::Trust { dir, revoke } => trust::run(&invocation, dir.as_deref(), *revoke),
         Command::Doctor => on_runtime(async { Ok(doctor::run(&invocation)) }),
         Command::Call(call) => {
             let arguments = call::arguments(call.arguments.as_deref())?;
             on_runtime(call::run(&invocation, &call.tool, arguments))
         }
         Command::Run(_) => on_runtime(run::run(&invocation, prompt.unwrap_or_default())),
+    }
+}
+
+fn plugins(invocation: &Invocation, command: &Plugin) -> anyhow::Result<u8> {
+    match command {
+        Plugin::List => plugin::list(invocation),
+        Plugin::Inspect { what } => check::inspect(invocation, what),
+        Plugin::Check { file, run } => check::check(invocation, file, *run),
+        Plugin::Try { file, tool, arguments } => {
+            check::try_out(invocation, file, tool.as_deref(), arguments)
+        }
+        Plugin::Grant { name, grants } => grants::grant(invocation, name, grants),
+        Plugin::Revoke { name, grants } => grants::revoke(invocation, name, grants),
     }
 }
 
@@ -165,18 +181,33 @@ impl Invocation {
         Arc::new(DenyAll)
     }
 
+    /// Opens the workdir with its plugins. On a terminal the user is asked about those that want
+    /// more than they have.
+    fn open_host(&self) -> anyhow::Result<Host> {
+        let terminal = consent::Terminal::of(&self.output, &self.settings);
+        let consent = terminal.as_ref().map(|terminal| terminal as &dyn crate::app::Consent);
+        Host::open_with(&self.settings, self.approver(), consent)
+    }
+
     /// Says which plugins are not there, and why: a tool that is missing without a word would
     /// look like a model that does not use it.
     fn tell_refused(&self, host: &Host) {
+        host.notices().iter().for_each(|notice| self.note(notice));
         for plugin in host.plugins() {
-            if let PluginState::Refused(chain) = &plugin.state {
-                self.output.note(&format!(
-                    "{} plugin `{}` is not loaded: {}",
-                    self.output.err_paint().yellow("note:"),
-                    escape_line(&plugin.name),
-                    escape_line(&chain.join(": ")),
-                ));
+            let name = escape_line(&plugin.name);
+            match &plugin.state {
+                PluginState::Refused(chain) => self.note(&format!(
+                    "plugin `{name}` is not loaded: {}",
+                    escape_line(&chain.join(": "))
+                )),
+                PluginState::Off(off) => self.note(&format!("plugin `{name}` {}", off.line())),
+                PluginState::Loaded | PluginState::Disabled => {}
             }
         }
+    }
+
+    /// A line for the user beside the answer.
+    fn note(&self, line: &str) {
+        self.output.note(&format!("{} {line}", self.output.err_paint().yellow("note:")));
     }
 }

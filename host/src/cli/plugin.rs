@@ -12,6 +12,7 @@ use crate::ui::{self, count};
 pub(super) fn list(invocation: &Invocation) -> anyhow::Result<u8> {
     let host = Host::open(&invocation.settings)?;
     let output = &invocation.output;
+    host.notices().iter().for_each(|notice| invocation.note(notice));
     if invocation.json {
         let list = host.plugins().iter().map(as_json).collect();
         output.print(&ui::json::to_line(&Value::Array(list)));
@@ -23,6 +24,7 @@ pub(super) fn list(invocation: &Invocation) -> anyhow::Result<u8> {
         let state = match &plugin.state {
             PluginState::Loaded => paint.green("loaded"),
             PluginState::Disabled => paint.yellow("disabled"),
+            PluginState::Off(_) => paint.yellow("off"),
             PluginState::Refused(_) => paint.red("refused"),
         };
         let name = paint.bold(&escape_line(&plugin.name));
@@ -35,6 +37,17 @@ pub(super) fn list(invocation: &Invocation) -> anyhow::Result<u8> {
         if let PluginState::Refused(chain) = &plugin.state {
             output.print(&format!("    {}\n", escape_line(&chain.join(": "))));
         }
+        if let PluginState::Off(off) = &plugin.state {
+            output.print(&format!("    {}\n", off.line()));
+            for line in off.toml.iter().flat_map(|toml| toml.lines()) {
+                output.print(&format!("    {}\n", escape_line(line)));
+            }
+        }
+        if let Some(effective) = &plugin.effective {
+            for ask in effective.missing.iter().filter(|_| plugin.state == PluginState::Loaded) {
+                output.print(&format!("    declared and not granted: {ask}\n"));
+            }
+        }
         if !plugin.tools.is_empty() {
             output.print(&format!("    {}\n", escape_line(&plugin.tools.join(", "))));
         }
@@ -46,7 +59,12 @@ fn as_json(plugin: &PluginStatus) -> Value {
     let (state, reason) = match &plugin.state {
         PluginState::Loaded => ("loaded", None),
         PluginState::Disabled => ("disabled", None),
+        PluginState::Off(off) => ("off", Some(&off.why)),
         PluginState::Refused(chain) => ("refused", Some(chain)),
+    };
+    let (command, toml) = match &plugin.state {
+        PluginState::Off(off) => (Some(&off.command), off.toml.as_ref()),
+        _ => (None, None),
     };
     json!({
         "name": plugin.name,
@@ -56,5 +74,7 @@ fn as_json(plugin: &PluginStatus) -> Value {
         "state": state,
         "reason": reason,
         "tools": plugin.tools,
+        "effective": plugin.effective.as_ref().map(super::check::effective),
+        "mend": { "command": command, "toml": toml },
     })
 }

@@ -37,7 +37,7 @@ pub(super) async fn run(invocation: &Invocation, prompt: String) -> anyhow::Resu
     let settings = &invocation.settings;
     let signals = Signals::watch()?;
     let price = price(settings)?;
-    let host = Host::open_asking(settings, invocation.approver())?;
+    let mut host = invocation.open_host()?;
     invocation.tell_refused(&host);
     let provider = app::provider(settings)?;
     signals.begin();
@@ -57,6 +57,11 @@ pub(super) async fn run(invocation: &Invocation, prompt: String) -> anyhow::Resu
         .cancel(signals.interrupt.clone())
         .terminate(signals.terminate.clone())
         .build()?;
+    // What is dropped into the plugin directory meanwhile is there for the next turn.
+    let output = Arc::clone(&invocation.output);
+    let _watch = host.watch(move |line| {
+        output.note(&format!("{} {line}", output.err_paint().yellow("note:")));
+    });
     let report = agent.run(prompt).await?;
     if invocation.json {
         invocation.output.print(&ui::json::to_line(&ui::json::run(&report)));

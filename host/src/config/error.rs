@@ -16,6 +16,8 @@ pub enum ConfigError {
     NoHome,
     #[error("cannot read `{}`: {cause}", .path.display())]
     Unreadable { path: PathBuf, cause: std::io::Error },
+    #[error("cannot change `{}`: {cause}", .path.display())]
+    Unwritable { path: PathBuf, cause: std::io::Error },
     #[error("{}, line {line}, column {column}: {message}{}", .path.display(), did_you_mean(.nearest.as_ref()))]
     Invalid { path: PathBuf, line: usize, column: usize, message: String, nearest: Option<String> },
     /// A value of a flag, a variable or a key that does not do.

@@ -137,7 +137,15 @@ pub(super) fn read(path: &Path, required: bool) -> Result<Option<FileConfig>, Co
     parse(path, &bytes).map(Some)
 }
 
-fn parse(path: &Path, bytes: &[u8]) -> Result<FileConfig, ConfigError> {
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<FileConfig, ConfigError> {
+    parse_as(path, bytes)
+}
+
+/// Any file of ours in TOML, with errors that point at the place.
+pub(super) fn parse_as<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<T, ConfigError> {
     let invalid = |at: usize, message: String, nearest: Option<String>| {
         let before = String::from_utf8_lossy(&bytes[..at.min(bytes.len())]);
         ConfigError::Invalid {

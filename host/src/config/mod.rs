@@ -5,25 +5,33 @@
 
 mod bash;
 mod builtin;
+mod edit;
 mod env;
 mod error;
 mod file;
 mod key;
 mod model;
-mod nearest;
 mod paths;
 mod remember;
+mod project;
 mod settings;
 mod show;
+mod store;
 
 pub use bash::BashEntry;
 pub use builtin::BUILTIN;
+pub use edit::{GrantEdit, add_grant, take_grant};
 pub use env::Env;
 pub use error::ConfigError;
 pub use file::{Api, Price, ProviderEntry};
 pub use model::{ModelChoice, Service};
-pub use nearest::nearest;
+pub use crate::text::nearest;
 pub use paths::Paths;
 pub use remember::remember_rules;
+pub use project::{
+    Denying, Narrowing, PROJECT_FILE, Project, ProjectLimits, ProjectState, distrust_project,
+    trust_project,
+};
 pub use settings::{Approve, Flags, Origin, RunLimits, Settings, Valued};
+pub use store::{read as read_stored, update as update_stored};
 pub use show::{as_json, as_lines};

@@ -14,6 +14,10 @@ pub struct Paths {
     pub config_file: PathBuf,
     pub plugins_dir: PathBuf,
     pub cache_dir: PathBuf,
+    /// Which plugins were approved, each as it was then.
+    pub lock_file: PathBuf,
+    /// Which workdirs' own settings are trusted.
+    pub trust_file: PathBuf,
     /// Where unset, nothing is known about the user's home.
     pub home: Option<PathBuf>,
 }
@@ -42,6 +46,8 @@ impl Paths {
             config_file: config_flag.map_or_else(|| config_dir.join("config.toml"), Path::to_owned),
             plugins_dir: config_dir.join("plugins"),
             cache_dir: state_dir.join("cache"),
+            lock_file: state_dir.join("plugins.lock"),
+            trust_file: state_dir.join("trusted.json"),
             config_dir,
             state_dir,
             home,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileConfig, ProviderEntry};
-use super::{BashEntry, ConfigError, Env, Paths};
+use super::project::{self, Project, ProjectState};
+use super::{BashEntry, ConfigError, Env, PROJECT_FILE, Paths};
 use crate::policy::Grant;
 use crate::workspace::WideRule;
 
@@ -107,10 +108,13 @@ pub struct Settings {
     pub approve: Valued<Approve>,
     pub limits: RunLimits,
     pub providers: BTreeMap<String, ProviderEntry>,
+    /// As the user wrote them; [`Settings::grant`] is what holds.
     pub plugins: BTreeMap<String, Grant>,
     pub bash: BashEntry,
     /// Commands may run where nothing confines them.
     pub bash_without_sandbox: bool,
+    /// What the workdir's own settings take away, where they are trusted.
+    pub project: Option<Project>,
     /// Files that look like secrets and may be read by tools all the same, relative to the
     /// workdir; `*` is all of them.
     pub secret_files: Vec<String>,
@@ -136,9 +140,25 @@ impl Settings {
             Some(path) => Valued { value: path.clone(), origin: Origin::Flag("--workdir") },
             None => Valued { value: PathBuf::from("."), origin: Origin::Default },
         };
+        let project_file = workdir.value.join(PROJECT_FILE);
+        let (project, notice) = match project::project(&workdir.value, &paths.trust_file)? {
+            ProjectState::Absent => (None, None),
+            ProjectState::Untrusted { changed } => (None, Some(untrusted(changed))),
+            ProjectState::Trusted(project) => (Some(project), None),
+        };
         let default_approve = if flags.on_terminal { Approve::Ask } else { Approve::Deny };
+        let mut approve = first([
+            (flags.approve, Origin::Flag("--approve")),
+            (file.approve, from_file.clone()),
+        ])
+        .unwrap_or(Valued { value: default_approve, origin: Origin::Default });
+        let mut limits = limits(flags, &file, &from_file)?;
+        if let Some(project) = &project {
+            project::narrow_run(project, &mut limits, &mut approve, &project_file);
+        }
         Ok(Self {
-            notices: untrusted_project(&workdir.value).into_iter().collect(),
+            notices: notice.into_iter().collect(),
+            project,
             workdir,
             allow_wide_workdir: flags.allow_wide_workdir,
             model: first([
@@ -148,12 +168,8 @@ impl Settings {
             ]),
             sessions: sessions(flags, &env, &file, &paths),
             keep_session: !flags.no_session,
-            approve: first([
-                (flags.approve, Origin::Flag("--approve")),
-                (file.approve, from_file.clone()),
-            ])
-            .unwrap_or(Valued { value: default_approve, origin: Origin::Default }),
-            limits: limits(flags, &file, &from_file)?,
+            approve,
+            limits,
             providers: file.providers,
             plugins: file.plugins,
             bash: file.bash,
@@ -166,7 +182,24 @@ impl Settings {
         })
     }
 
-    /// A variable of the environment, where it is set and UTF-8.
+    /// What the plugin `name` is granted: what the user wrote or else the default, less what the
+    /// workdir's own settings take away. `standard` marks the plugin that is part of the binary.
+    pub fn grant(&self, name: &str, standard: bool) -> Grant {
+        let mut grant = self.plugins.get(name).cloned().unwrap_or_default();
+        if let Some(narrowing) = self.project.as_ref().and_then(|p| p.plugins.get(name)) {
+            narrowing.apply(&mut grant, standard);
+        }
+        grant
+    }
+
+    /// Reads the plugins' tables of the config file again.
+    pub fn reload_plugins(&mut self) -> Result<(), ConfigError> {
+        let file = file::read(&self.paths.config_file, false)?;
+        self.plugins = file.unwrap_or_default().plugins;
+        Ok(())
+    }
+
+    /// The value of an environment variable, where it is set to text.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.env.text(name)
     }
@@ -262,10 +295,13 @@ fn limits(flags: &Flags, file: &FileConfig, from_file: &Origin) -> Result<RunLim
 }
 
 /// A project's own settings are somebody else's words until the user says otherwise.
-fn untrusted_project(workdir: &Path) -> Option<String> {
-    let path = workdir.join(".claw/config.toml");
-    path.symlink_metadata().ok()?;
-    Some("the workdir's .claw/config.toml is ignored, since it is not trusted".to_owned())
+fn untrusted(changed: bool) -> String {
+    let since = if changed {
+        "it has changed since it was trusted"
+    } else {
+        "it is not trusted"
+    };
+    format!("the workdir's .claw/config.toml is ignored, since {since}; look at it, then `claw trust`")
 }
 
 #[cfg(test)]

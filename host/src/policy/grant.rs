@@ -93,7 +93,7 @@ pub struct HttpGrant {
     pub addresses: Vec<IpAddr>,
 }
 
-fn only_get() -> Vec<String> {
+pub(super) fn only_get() -> Vec<String> {
     vec!["GET".to_owned()]
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ToolSpec;
+use crate::policy::Manifest;
 
 use super::hash::sha256_hex;
 
@@ -31,6 +32,10 @@ pub(super) struct Entry {
     stamp: Stamp,
     pub name: String,
     pub tools: Vec<ToolSpec>,
+    /// The manifest within the component. An entry that does not say, not even that there is
+    /// none, was made by an older host and is not used.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub manifest: Option<Manifest>,
 }
 
 /// What identifies a file that nobody has changed.
@@ -76,7 +81,14 @@ impl Cache {
 
     /// Keeps code and tool list. Written under other names and renamed, so that nobody ever finds
     /// half of one.
-    pub(super) fn keep(&self, wasm_sha256: &str, code: &[u8], name: &str, tools: &[ToolSpec]) -> io::Result<()> {
+    pub(super) fn keep(
+        &self,
+        wasm_sha256: &str,
+        code: &[u8],
+        name: &str,
+        tools: &[ToolSpec],
+        manifest: Option<&Manifest>,
+    ) -> io::Result<()> {
         let path = self.path(wasm_sha256, "cwasm");
         self.write(&path, code)?;
         let entry = Entry {
@@ -84,6 +96,7 @@ impl Cache {
             stamp: Stamp::of(&path)?,
             name: name.to_owned(),
             tools: tools.to_vec(),
+            manifest: manifest.cloned(),
         };
         self.write(&self.path(wasm_sha256, "json"), &serde_json::to_vec(&entry)?)
     }
@@ -218,7 +231,7 @@ mod tests {
     fn what_was_kept_is_found_and_what_was_changed_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(&dir.path().join("cache"), "e1").unwrap();
-        cache.keep("abc", b"code", "p", &[]).unwrap();
+        cache.keep("abc", b"code", "p", &[], None).unwrap();
         assert_eq!(cache.find("abc").unwrap().name, "p");
         assert_eq!(cache.find("abd"), None);
         assert_eq!(Cache::open(&dir.path().join("cache"), "e2").unwrap().find("abc"), None);

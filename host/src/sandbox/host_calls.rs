@@ -30,6 +30,9 @@ impl host::Host for CallState {
     }
 
     fn setting(&mut self, name: String) -> wasmtime::Result<Option<String>> {
+        if let Some(asked) = &self.asked {
+            asked.setting(&name);
+        }
         Ok(self.settings.get(&name).cloned())
     }
 }

@@ -40,6 +40,39 @@ pub(super) fn problems(engine: &Engine, component: &Component) -> Vec<String> {
     imports.chain(exports).collect()
 }
 
+/// How one import stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportState {
+    Satisfied,
+    /// The host has another version of it.
+    WrongVersion,
+    Unknown,
+}
+
+/// Every import that has behaviour, with what is wrong with it.
+pub(super) fn judged(engine: &Engine, component: &Component) -> Vec<(String, ImportState, Option<String>)> {
+    let ty = component.component_type();
+    let imports = ty.imports(engine).filter(|(_, item)| !matches!(item.ty, ComponentItem::Type(_)));
+    imports
+        .map(|(name, _)| {
+            let plain = name.split_once('@').map_or(name, |(plain, _)| plain);
+            let known = plain.starts_with(CONTRACT) || WASI.contains(&plain);
+            let why = problem(name);
+            let state = match &why {
+                None => ImportState::Satisfied,
+                Some(_) if known => ImportState::WrongVersion,
+                Some(_) => ImportState::Unknown,
+            };
+            (name.to_owned(), state, why)
+        })
+        .collect()
+}
+
+/// The names of what the component exports.
+pub(super) fn exports(engine: &Engine, component: &Component) -> Vec<String> {
+    component.component_type().exports(engine).map(|(name, _)| name.to_owned()).collect()
+}
+
 fn problem(import: &str) -> Option<String> {
     let (name, version) = import.split_once('@').unwrap_or((import, ""));
     if name.starts_with(CONTRACT) {

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::Component;
 
 use crate::model::ToolSpec;
+use crate::policy::{BadManifest, Manifest};
 use crate::text::escape_line;
 
 use super::cache::Stamp;
@@ -18,6 +19,7 @@ use super::guard::Rules;
 use super::hash::sha256_hex;
 use super::imports;
 use super::kind::{NotAComponent, expect_component};
+use super::manifest;
 use super::run::{self, Surroundings};
 use super::{Prepared, Runtime};
 
@@ -53,6 +55,10 @@ pub enum LoadError {
     Listing(String),
     #[error("its tools are not accepted: {0}")]
     Tools(#[from] BadTools),
+    #[error("{place} is not accepted: {why}")]
+    Manifest { place: String, why: BadManifest },
+    #[error("it offers other tools each time it is asked, so nobody could know what is approved")]
+    Unsteady,
 }
 
 /// A component whose tools are known. The machine code is loaded at the first call.
@@ -62,6 +68,8 @@ pub struct Plugin {
     pub sha256: String,
     pub source: Source,
     pub tools: Vec<ToolSpec>,
+    /// What it declares: the side-car's word where there is one, else the component's own.
+    pub manifest: Option<Manifest>,
     runtime: Arc<Runtime>,
     prepared: Mutex<Option<Prepared>>,
 }
@@ -85,20 +93,25 @@ impl Plugin {
             Source::File(path) => identify(runtime, path)?,
         };
         let known = runtime.cache.as_ref().and_then(|cache| cache.find(&sha256));
-        let (tools, prepared) = match known.filter(|entry| entry.name == name) {
-            Some(entry) => (entry.tools, None),
+        let beside = match &source {
+            Source::Embedded { .. } => None,
+            Source::File(path) => manifest::beside(path)?,
+        };
+        let (tools, embedded, prepared) = match known.filter(|entry| entry.name == name) {
+            Some(entry) => (entry.tools, entry.manifest, None),
             None => {
                 let wasm: std::borrow::Cow<'_, [u8]> = match wasm {
                     Some(wasm) => wasm,
                     None => read(runtime, &source)?.into(),
                 };
-                let (tools, prepared) = first_sight(runtime, name, &wasm, &sha256)?;
-                (tools, Some(prepared))
+                let (tools, manifest, prepared) = first_sight(runtime, name, &wasm, &sha256)?;
+                (tools, manifest, Some(prepared))
             }
         };
         let runtime = Arc::clone(runtime);
         let prepared = Mutex::new(prepared);
-        Ok(Self { name: name.to_owned(), sha256, source, tools, runtime, prepared })
+        let manifest = beside.or(embedded);
+        Ok(Self { name: name.to_owned(), sha256, source, tools, manifest, runtime, prepared })
     }
 
     pub(super) fn runtime(&self) -> &Arc<Runtime> {
@@ -161,7 +174,7 @@ fn read(runtime: &Runtime, source: &Source) -> Result<Vec<u8>, LoadError> {
     }
 }
 
-fn read_file(runtime: &Runtime, path: &Path) -> Result<Vec<u8>, LoadError> {
+pub(super) fn read_file(runtime: &Runtime, path: &Path) -> Result<Vec<u8>, LoadError> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(LoadError::Read(std::io::Error::other("it is not a regular file")));
@@ -178,20 +191,21 @@ fn first_sight(
     name: &str,
     wasm: &[u8],
     sha256: &str,
-) -> Result<(Vec<ToolSpec>, Prepared), LoadError> {
+) -> Result<(Vec<ToolSpec>, Option<Manifest>, Prepared), LoadError> {
     expect_component(wasm, wasmtime::Engine::detect_precompiled(wasm).is_some())?;
+    let manifest = manifest::embedded(wasm)?;
     let code = runtime.compiler.compile(&runtime.engine, wasm)?;
     let component = from_code(runtime, &code)?;
     let prepared = prepare(runtime, &component)?;
     let tools = list(runtime, name, &prepared)?;
     if let Some(cache) = &runtime.cache {
         // A cache that cannot be written costs time at the next start, nothing else.
-        let _ = cache.keep(sha256, &code, name, &tools);
+        let _ = cache.keep(sha256, &code, name, &tools, manifest.as_ref());
     }
-    Ok((tools, prepared))
+    Ok((tools, manifest, prepared))
 }
 
-fn prepare(runtime: &Runtime, component: &Component) -> Result<Prepared, LoadError> {
+pub(super) fn prepare(runtime: &Runtime, component: &Component) -> Result<Prepared, LoadError> {
     let problems = imports::problems(&runtime.engine, component);
     if !problems.is_empty() {
         return Err(LoadError::Imports(problems.join("; ")));
@@ -204,7 +218,16 @@ fn prepare(runtime: &Runtime, component: &Component) -> Result<Prepared, LoadErr
     Prepared::new(instance).map_err(chain)
 }
 
-fn list(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<ToolSpec>, LoadError> {
+/// Asks for the tools, and once more: what is approved must be what is offered later.
+pub(super) fn list(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<ToolSpec>, LoadError> {
+    let tools = list_once(runtime, name, prepared)?;
+    if list_once(runtime, name, prepared)? != tools {
+        return Err(LoadError::Unsteady);
+    }
+    Ok(tools)
+}
+
+fn list_once(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<ToolSpec>, LoadError> {
     let deadline = Instant::now() + LISTING_TIME;
     let surroundings = Surroundings::bare(Arc::new(Rules::nothing()));
     let cancel = CancellationToken::new();
@@ -215,7 +238,7 @@ fn list(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<T
 
 /// Loads machine code that the compiler of this process has just made.
 #[expect(unsafe_code, reason = "see the comment at the call")]
-fn from_code(runtime: &Runtime, code: &[u8]) -> Result<Component, LoadError> {
+pub(super) fn from_code(runtime: &Runtime, code: &[u8]) -> Result<Component, LoadError> {
     // SAFETY: the bytes come from our own compiler, in this process or in a child of the same
     // binary over a pipe that nobody else holds; nothing has stored them in between. wasmtime
     // itself checks that they were made by this version with this configuration.

@@ -79,6 +79,7 @@ impl Tool for PluginTool {
             limits: self.limits,
             environment: Arc::clone(&self.environment),
             settings: Arc::clone(&self.settings),
+            asked: None,
             progress: Arc::clone(&context.progress),
         };
         let (plugin, name) = (Arc::clone(&self.plugin), self.spec.name.clone());
@@ -114,7 +115,7 @@ impl Tool for PluginTool {
     }
 }
 
-fn call(
+pub(super) fn call(
     plugin: &Plugin,
     around: &Surroundings,
     name: &str,

@@ -16,6 +16,7 @@ use super::http::{HttpAccess, HttpRecord, HttpState};
 use super::limits::MemoryMeter;
 use super::output::Output;
 use super::state::CallState;
+use super::try_out::Asked;
 use super::{Limits, Prepared, Runtime};
 
 /// Bytes that a guest may hand to the host in one call of the host.
@@ -34,6 +35,8 @@ pub(super) struct Surroundings {
     pub limits: Limits,
     pub environment: Arc<[(String, String)]>,
     pub settings: Arc<BTreeMap<String, String>>,
+    /// Where what the guest asks for is noted, when somebody wants to know.
+    pub asked: Option<Arc<Asked>>,
     pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }
 
@@ -48,6 +51,7 @@ impl Surroundings {
             limits: Limits::default(),
             environment: Arc::new([]),
             settings: Arc::default(),
+            asked: None,
             progress: Arc::new(|_| {}),
         }
     }
@@ -149,6 +153,7 @@ impl<'a> Sandbox<'a> {
             output: Arc::default(),
             environment: Arc::clone(&around.environment),
             settings: Arc::clone(&around.settings),
+            asked: around.asked.clone(),
             cancel: cancel.clone(),
             progress: Arc::clone(&around.progress),
         };

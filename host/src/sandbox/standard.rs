@@ -11,6 +11,14 @@ pub const STANDARD_NAME: &str = "workspace";
 static WASM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/workspace.wasm"));
 const SHA256: &str = include_str!(concat!(env!("OUT_DIR"), "/workspace.sha256"));
 
+/// Whether the component with this hash is the one that is part of the binary.
+pub fn is_standard(sha256: &str) -> bool {
+    sha256 == SHA256
+}
+
 pub fn standard_plugin(runtime: &Arc<Runtime>) -> Result<Plugin, LoadError> {
-    Plugin::load(runtime, STANDARD_NAME, Source::Embedded { wasm: WASM, sha256: SHA256 })
+    let source = Source::Embedded { wasm: WASM, sha256: SHA256 };
+    let mut plugin = Plugin::load(runtime, STANDARD_NAME, source)?;
+    plugin.manifest = Some(crate::policy::Manifest::standard());
+    Ok(plugin)
 }

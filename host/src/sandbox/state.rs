@@ -13,6 +13,7 @@ use super::guard::{Guard, GuardView};
 use super::http::HttpState;
 use super::limits::MemoryMeter;
 use super::output::Output;
+use super::try_out::Asked;
 
 /// Resources that a guest may hold: descriptors, streams, pollables.
 const MAX_RESOURCES: usize = 4096;
@@ -28,6 +29,8 @@ pub(super) struct CallState {
     /// Environment variables, exactly those that were granted.
     pub environment: Arc<[(String, String)]>,
     pub settings: Arc<BTreeMap<String, String>>,
+    /// Where what the guest asks for is noted, when somebody wants to know.
+    pub asked: Option<Arc<Asked>>,
     pub cancel: CancellationToken,
     pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
 }

@@ -24,6 +24,9 @@ pub(super) type State = HasSelf<CallState>;
 
 impl cli::environment::Host for CallState {
     fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        if let Some(asked) = &self.asked {
+            asked.environment();
+        }
         Ok(self.environment.to_vec())
     }
 
