@@ -98,12 +98,12 @@ pub(super) fn call_tool(
     let ended = Instant::now();
     let memory = &sandbox.store.data().memory;
     let (peak_memory, memory_refused) = (memory.peak(), memory.refused());
-    let died = result.is_err();
+    let failed = !matches!(result, Ok(Ok(_)));
     let state = sandbox.store.into_data();
     Ran {
         result,
         output: state.output,
-        record: state.guard.finish(died),
+        record: state.guard.finish(failed),
         http: state.http.finish(),
         instantiate_us: micros(begun, instantiated),
         execute_us: micros(instantiated, ended),

@@ -138,15 +138,14 @@ fn missed(text: &[u8], old: &[u8], miss: &Miss) -> Failure {
             }
         }
         Miss::Many { level, starts, count } => {
-            let lines = listed(&line_numbers(text, starts));
-            let more = if *count > starts.len() { " and more" } else { "" };
+            let places = where_matched(&line_numbers(text, starts), *count);
             let how = match level {
                 Level::Exact => String::new(),
                 level => format!(" ({})", level.words()),
             };
             failure(
                 FailureCode::Conflict,
-                format!("`old_text` matches {count} places{how}, at lines {lines}{more}; nothing was changed"),
+                format!("`old_text` matches {count} places{how}, {places}; nothing was changed"),
             )
             .hint("give more lines around the one that is meant, or set replace_all")
         }
@@ -170,6 +169,21 @@ fn line_numbers(text: &[u8], places: &[usize]) -> Vec<usize> {
         line
     };
     places.iter().map(count).collect()
+}
+
+/// Each line once, however many of the matches stand in it.
+fn where_matched(lines: &[usize], count: usize) -> String {
+    let mut each = lines.to_vec();
+    each.dedup();
+    match each[..] {
+        [line] if count == lines.len() => format!("all on line {line}"),
+        [line] => format!("the first on line {line}"),
+        _ => format!(
+            "at lines {}{}",
+            listed(&each),
+            if count > lines.len() { " and more" } else { "" }
+        ),
+    }
 }
 
 fn listed(lines: &[usize]) -> String {

@@ -19,6 +19,11 @@ pub fn io(what: &str, path: &str, error: &Error) -> Failure {
             "permission denied",
             "paths must stay inside the working directory; choose another file or tell the user what is missing",
         ),
+        _ if path.is_empty() => (
+            Code::InvalidArguments,
+            "the path is empty",
+            "give the name of a file, such as `src/main.rs`",
+        ),
         ErrorKind::IsADirectory => {
             (Code::InvalidArguments, "it is a folder", "look into it with list_dir, or name a file")
         }
@@ -59,6 +64,12 @@ fn other(what: &str, path: &str, error: &Error) -> Failure {
     if text.to_ascii_lowercase().contains("symbolic link") {
         return failure(FailureCode::InvalidArguments, message)
             .hint("the symbolic links of this path lead in a circle; name the real file");
+    }
+    if what == "write" {
+        // Of a failed write a component learns little; what it does know is that the rename has
+        // not taken place.
+        return failure(FailureCode::Failed, format!("{message}; the file is as it was before"))
+            .hint("try again once, or tell the user");
     }
     failure(FailureCode::Failed, message).hint("check the path with list_dir, then try again")
 }

@@ -148,8 +148,8 @@ pub fn run(request: &Request) -> Result<Reply, Failure> {
                 search.output.leave_out_secret(item.path);
                 return;
             }
-            if search.file(item.path).is_err() {
-                search.output.unreadable += 1;
+            if let Err(error) = search.file(item.path) {
+                search.output.leave_out_unreadable(item.path, &error);
             }
         })
         .map_err(told)?;

@@ -29,12 +29,20 @@ pub fn call(mut args: Args) -> Result<Reply, Failure> {
 pub fn run(path: &str, depth: usize, all: bool) -> Result<Reply, Failure> {
     let (mut text, mut entries, mut more) = (String::new(), Vec::new(), 0_usize);
     let options = Walk { base: path, depth, hidden: all, ignored: all };
+    let mut last = String::new();
     let tally = walk(&options, |item| {
         if entries.len() >= MAX_ENTRIES || text.len() >= MAX_TEXT {
             more += 1;
             return;
         }
-        let entry = Entry::of(item);
+        let mut entry = Entry::of(item);
+        if maybe_not_utf8(item.name) {
+            // Beside a file that is really called `\xff` the other one cannot be reached.
+            if last == item.rel {
+                entry = Entry { size: None, foreign: true, ..entry };
+            }
+            item.rel.clone_into(&mut last);
+        }
         entry.write(&mut text);
         entries.push(entry.to_json());
     })

@@ -36,7 +36,7 @@ pub fn compile(pattern: &str) -> Result<GlobMatcher, Failure> {
             words(error.kind()),
             position(pattern, error.kind())
         ))
-        .hint("a literal `[`, `{` or `*` is written in brackets: `[[]`, `[{]`, `[*]`")
+        .hint("a literal `[`, `{`, `}` or `*` is written in brackets: `[[]`, `[{]`, `[}]`, `[*]`")
     })
 }
 

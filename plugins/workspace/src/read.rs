@@ -65,6 +65,10 @@ pub fn run(request: &Request) -> Result<Reply, Failure> {
     let told = |error| fault::io("read", &request.path, &error);
     let mut file = File::open(&request.path).map_err(told)?;
     if let Some(byte) = request.from_byte {
+        // No file is so large, and the system takes no such position.
+        if i64::try_from(byte).is_err() {
+            return Err(lines::past_byte(request, &file, byte));
+        }
         file.seek(byte).map_err(told)?;
     }
     // Sized for small files, for which every page of memory that is touched counts.

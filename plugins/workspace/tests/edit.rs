@@ -162,7 +162,7 @@ fn typography_is_forgiven_and_kept() {
 #[test]
 fn req_055_f50_several_matches_are_refused_with_their_lines() {
     refused("a\nb\na\nc\na\n", "a\n", "x\n", "matches 3 places, at lines 1, 3, 5");
-    refused("aaa", "aa", "b", "matches 2 places, at lines 1");
+    refused("aaa", "aa", "b", "matches 2 places, the first on line 1");
     refused(
         "  a\n\ta\n",
         "a \n",

@@ -139,10 +139,11 @@ impl Guard {
     }
 
     /// Ends the call. Files that it made become readable as the process's mask allows; where the
-    /// call `died`, those that look like temporaries are removed instead.
-    pub(super) fn finish(mut self, died: bool) -> Record {
+    /// call `failed`, those that look like temporaries are removed instead: the guest may be gone,
+    /// or may no longer find them, if their folder has been moved meanwhile.
+    pub(super) fn finish(mut self, failed: bool) -> Record {
         for fresh in std::mem::take(&mut self.fresh) {
-            if died && is_temporary(&fresh.name) {
+            if failed && is_temporary(&fresh.name) {
                 if fresh.parent.remove_file(&fresh.name).is_ok() {
                     self.record.forget_created(&self.rules.roots[fresh.root].label(&fresh.path));
                 }
@@ -155,6 +156,8 @@ impl Guard {
         self.learn();
         if self.meter.exhausted() {
             self.record.refuse(&Refusal::Quota { limit: self.rules.quota });
+        } else if let Some(why) = self.meter.refused() {
+            self.record.refuse(&Refusal::NotWritten { why });
         }
         self.record
     }

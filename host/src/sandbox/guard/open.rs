@@ -26,9 +26,17 @@ impl Guard {
         if self.open >= self.rules.max_open {
             return Err(Refusal::TooManyOpen { limit: self.rules.max_open }.into());
         }
+        let asked = path;
         let (mut from, mut path) = (from.clone(), path.to_owned());
-        for _ in 0..MAX_LINKS {
-            let place = match self.locate(&from, &path)? {
+        for links in 0..MAX_LINKS {
+            let located = self.locate(&from, &path).map_err(|trouble| match trouble {
+                // Named is what was asked for, which leads there, and not the end of its link.
+                Trouble::Refused(Refusal::Outside { .. }) if links > 0 => {
+                    Refusal::Outside { path: escape_line(asked) }.into()
+                }
+                other => other,
+            });
+            let place = match located? {
                 Target::Directory(node) => return self.open_directory(node, how, access),
                 Target::Entry(place) => place,
             };
@@ -105,13 +113,30 @@ impl Guard {
                 Err(error) => return Err(explain(error, &place.path)),
             };
             self.open += 1;
-            return Ok(Node::Dir(DirNode { dir: Arc::new(dir), root: place.root, path: place.path.clone() }));
+            return Ok(Node::Dir(DirNode {
+                dir: Arc::new(dir),
+                root: place.root,
+                path: place.path.clone(),
+            }));
         }
         if changes {
             self.keep(place)?;
         }
-        let (file, created) = open_file(place, create, exclusive(how), changes)?;
+        let opened = open_file(place, create, exclusive(how), changes);
+        let (file, created) = opened.map_err(|error| self.why_not_opened(place, error))?;
         self.admit(place, file, created, truncate, access)
+    }
+
+    /// Sockets, and devices with nothing behind them, cannot even be opened.
+    fn why_not_opened(&self, place: &Place, error: io::Error) -> Trouble {
+        let kind = place.parent.symlink_metadata(&place.name).map(|metadata| metadata.file_type());
+        match kind {
+            Ok(kind) if !kind.is_file() && !kind.is_dir() && !kind.is_symlink() => {
+                let label = self.rules.roots[place.root].label(&place.path);
+                Refusal::NotRegular { path: escape_line(&label), kind: name_of(kind) }.into()
+            }
+            _ => error.into(),
+        }
     }
 
     /// Looks at what was opened before the guest gets it.
@@ -135,7 +160,9 @@ impl Guard {
             return Ok(Node::Dir(DirNode { dir, root: place.root, path: place.path.clone() }));
         }
         if !kind.is_file() {
-            return Err(Refusal::NotRegular { path: escape_line(&label), kind: name_of(kind) }.into());
+            return Err(
+                Refusal::NotRegular { path: escape_line(&label), kind: name_of(kind) }.into()
+            );
         }
         let read = access.contains(DescriptorFlags::READ);
         let write = access.contains(DescriptorFlags::WRITE);
@@ -167,16 +194,17 @@ impl Guard {
             self.read.push((label, Stamp::of(&metadata)));
         }
         self.open += 1;
-        Ok(Node::File(FileNode {
-            file: Arc::new(file),
-            read,
-            write,
-        }))
+        Ok(Node::File(FileNode { file: Arc::new(file), read, write }))
     }
 }
 
 /// Opens the entry itself, never what a link points to. The flag says whether it was made now.
-fn open_file(place: &Place, create: bool, only_new: bool, write: bool) -> io::Result<(std::fs::File, bool)> {
+fn open_file(
+    place: &Place,
+    create: bool,
+    only_new: bool,
+    write: bool,
+) -> io::Result<(std::fs::File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
     // A FIFO would otherwise hang the thread until somebody opens its other end.

@@ -2,8 +2,8 @@
 //! for long, and handing each chunk to another thread costs more than the chunk.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
@@ -16,11 +16,18 @@ pub(super) const CHUNK: usize = 256 << 10;
 pub(super) struct Meter {
     left: AtomicU64,
     exhausted: AtomicBool,
+    /// Why the system did not take what was written, if it did not. Many a guest's library makes
+    /// the same error of every failed write, so the host has to tell.
+    refused: OnceLock<io::ErrorKind>,
 }
 
 impl Meter {
     pub(super) fn new(quota: u64) -> Self {
-        Self { left: AtomicU64::new(quota), exhausted: AtomicBool::new(false) }
+        Self {
+            left: AtomicU64::new(quota),
+            exhausted: AtomicBool::new(false),
+            refused: OnceLock::new(),
+        }
     }
 
     /// Takes `bytes` from what is left, or nothing and an error.
@@ -32,6 +39,17 @@ impl Meter {
                 self.exhausted.store(true, Ordering::Relaxed);
                 io::Error::from(io::ErrorKind::QuotaExceeded)
             })
+    }
+
+    /// Passes on how a write ended, and keeps the first failure.
+    pub(super) fn noted(&self, written: io::Result<()>) -> io::Result<()> {
+        written.inspect_err(|error| {
+            let _ = self.refused.set(error.kind());
+        })
+    }
+
+    pub(super) fn refused(&self) -> Option<io::ErrorKind> {
+        self.refused.get().copied()
     }
 
     pub(super) fn exhausted(&self) -> bool {
@@ -95,7 +113,7 @@ impl Writer {
             Some(at) => at,
             None => self.file.metadata().map_err(failed)?.len(),
         };
-        write_all_at(&self.file, bytes, at).map_err(failed)?;
+        self.meter.noted(write_all_at(&self.file, bytes, at)).map_err(failed)?;
         if let Some(at) = &mut self.at {
             *at = at.saturating_add(bytes.len() as u64);
         }
@@ -104,7 +122,11 @@ impl Writer {
 }
 
 /// Writes everything at `offset`.
-pub(super) fn write_all_at(file: &std::fs::File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub(super) fn write_all_at(
+    file: &std::fs::File,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> io::Result<()> {
     while !bytes.is_empty() {
         match positioned::write(file, bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -34,7 +34,8 @@ pub(super) struct Output {
     pub(super) files: usize,
     /// Files that were not searched.
     pub(super) binary: usize,
-    pub(super) unreadable: usize,
+    unreadable: usize,
+    first_unreadable: Option<String>,
     secret: usize,
     secret_names: Vec<String>,
 }
@@ -51,6 +52,7 @@ impl Output {
             files: 0,
             binary: 0,
             unreadable: 0,
+            first_unreadable: None,
             secret: 0,
             secret_names: Vec::new(),
         }
@@ -62,6 +64,12 @@ impl Output {
         if self.secret_names.len() < NAMED {
             self.secret_names.push(shown(path).into_owned());
         }
+    }
+
+    /// Notes that a file could not be searched, or not to its end.
+    pub(super) fn leave_out_unreadable(&mut self, path: &str, error: &io::Error) {
+        self.unreadable += 1;
+        self.first_unreadable.get_or_insert_with(|| format!("{}: {error}", shown(path)));
     }
 
     /// The text of the reply.
@@ -89,8 +97,11 @@ impl Output {
         if self.binary > 0 && self.matches == 0 {
             let _ = writeln!(self.text, "[{} binary files were not searched]", self.binary);
         }
-        if self.unreadable > 0 {
-            let _ = writeln!(self.text, "[{} files could not be read]", self.unreadable);
+        if let Some(first) = &self.first_unreadable {
+            let count = self.unreadable;
+            let files = if count == 1 { "file" } else { "files" };
+            let _ =
+                writeln!(self.text, "[{count} {files} could not be searched; the first: {first}]");
         }
         self.text
     }

@@ -319,7 +319,7 @@ fn too_deep(request: &Request, byte: u64, line: u64) -> Failure {
     .hint(format!("jump with from_byte (for instance {byte}) and count lines from there, or use grep"))
 }
 
-fn past_byte(request: &Request, file: &File, byte: u64) -> Failure {
+pub(super) fn past_byte(request: &Request, file: &File, byte: u64) -> Failure {
     let size = file.size().unwrap_or(0);
     invalid(format!(
         "`from_byte` {byte} is past the end: `{}` has {size} bytes",
