@@ -17,12 +17,14 @@ async fn main() -> anyhow::Result<()> {
     let host = Host::open(&settings)?;
     // Any `Provider` will do; this one needs no key and no network.
     let script = concat!(
-        r#"{"tool_calls":[{"name":"list_dir","arguments":{}}]}"#, "\n",
+        r#"{"tool_calls":[{"name":"list_dir","arguments":{}}]}"#,
+        "\n",
         r#"{"text":"that is what lies here"}"#
     );
     let model = Arc::new(ScriptProvider::from_lines("embedded", script)?);
     let tools = Arc::clone(host.registry());
-    let report = Agent::builder(model, tools, host.workdir().path()).build()?.run("look around").await?;
+    let report =
+        Agent::builder(model, tools, host.workdir().path()).build()?.run("look around").await?;
     println!("{} after {} turns", report.answer, report.turns);
     Ok(())
 }

@@ -11,7 +11,9 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let candidates = candidates(&out);
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
-        println!("cargo::error=the standard plugin is not built yet; run `cargo xtask plugins` once, then this again");
+        println!(
+            "cargo::error=the standard plugin is not built yet; run `cargo xtask plugins` once, then this again"
+        );
         return;
     };
     // Only what exists: a file that is watched and missing would run this at each build.
@@ -28,7 +30,11 @@ fn candidates(out: &Path) -> Vec<PathBuf> {
     paths.extend(env::var_os("CLAWHOLD_STANDARD_PLUGIN").map(PathBuf::from));
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     paths.push(package.join("prebuilt/workspace.wasm"));
-    paths.extend(out.ancestors().map(|above| above.join("plugins/workspace.wasm")).filter(|path| path.is_file()));
+    paths.extend(
+        out.ancestors()
+            .map(|above| above.join("plugins/workspace.wasm"))
+            .filter(|path| path.is_file()),
+    );
     paths.push(package.join("../target/plugins/workspace.wasm"));
     paths
 }

@@ -12,16 +12,15 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::Duration;
 
+use canaries::Canaries;
 use clawhold::model::Outcome;
 use clawhold::shell::TierReport;
 use serde_json::json;
-use canaries::Canaries;
 use shell::{Lab, full, landlock};
 
 fn tiers() -> Vec<TierReport> {
     [full(), landlock()].into_iter().flatten().collect()
 }
-
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_file_outside_is_read_or_written() {

@@ -15,7 +15,9 @@ use serde_json::json;
 
 fn probe() -> &'static Arc<Plugin> {
     static PROBE: std::sync::OnceLock<Arc<Plugin>> = std::sync::OnceLock::new();
-    PROBE.get_or_init(|| Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap()))
+    PROBE.get_or_init(|| {
+        Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap())
+    })
 }
 
 fn lab() -> Lab {
@@ -150,7 +152,11 @@ fn f48_what_somebody_else_changed_is_not_overwritten() {
     lab.write("in.txt", "changed by the user");
     for (op, to) in [("write", ""), ("append", ""), ("replace", ".in.txt.tmp"), ("remove", "")] {
         let reply = try_op(&lab, op, "in.txt", to);
-        assert_eq!(reply.failure.as_ref().map(|f| &f.code), Some(&FailureCode::Conflict), "{op}: {reply:?}");
+        assert_eq!(
+            reply.failure.as_ref().map(|f| &f.code),
+            Some(&FailureCode::Conflict),
+            "{op}: {reply:?}"
+        );
     }
     assert_eq!(lab.read("in.txt"), b"changed by the user");
     // After another look it may, and after its own writing it knows the file.
@@ -185,7 +191,11 @@ fn p25_writing_ends_at_the_quota_by_every_way() {
     assert_eq!(fill("fill", 8).outcome, Outcome::Done);
     for (op, n) in [("fill", 100_000), ("set_len", 1 << 40)] {
         let reply = fill(op, n);
-        assert_eq!(reply.failure.as_ref().map(|f| &f.code), Some(&FailureCode::TooLarge), "{op}: {reply:?}");
+        assert_eq!(
+            reply.failure.as_ref().map(|f| &f.code),
+            Some(&FailureCode::TooLarge),
+            "{op}: {reply:?}"
+        );
         assert!(reply.observation().contains("as much as one call may"), "{}", reply.observation());
     }
     assert_eq!(fill("set_len", 1 << 19).outcome, Outcome::Done);
@@ -197,7 +207,11 @@ fn temporaries_of_a_call_that_died_are_removed() {
     let reply = lab.call("files", json!({"op": "temporary", "path": ".in.txt.abc.tmp"}));
     assert_eq!(reply.outcome, Outcome::Failed);
     lab.no_leftovers();
-    assert!(reply.receipt.created.is_empty() && reply.receipt.writes.is_empty(), "{:?}", reply.receipt);
+    assert!(
+        reply.receipt.created.is_empty() && reply.receipt.writes.is_empty(),
+        "{:?}",
+        reply.receipt
+    );
     // What does not look like one is the guest's own doing, and stays.
     lab.call("files", json!({"op": "temporary", "path": "half-done.txt"}));
     assert!(lab.path("half-done.txt").exists());
@@ -220,10 +234,19 @@ fn the_receipt_tells_what_was_made_and_removed() {
     let lab = lab();
     let receipt = |op: &str, path: &str, to: &str| try_op(&lab, op, path, to).receipt;
     let made = receipt("write", "new.txt", "");
-    assert_eq!((made.created, made.writes), (vec!["new.txt".to_owned()], vec!["new.txt".to_owned()]));
+    assert_eq!(
+        (made.created, made.writes),
+        (vec!["new.txt".to_owned()], vec!["new.txt".to_owned()])
+    );
     let moved = receipt("rename", "new.txt", "moved.txt");
-    assert_eq!((moved.created, moved.removed), (vec!["moved.txt".to_owned()], vec!["new.txt".to_owned()]));
+    assert_eq!(
+        (moved.created, moved.removed),
+        (vec!["moved.txt".to_owned()], vec!["new.txt".to_owned()])
+    );
     assert_eq!(receipt("remove", "moved.txt", "").removed, ["moved.txt"]);
     let replaced = receipt("replace", "in.txt", ".in.txt.tmp");
-    assert_eq!((replaced.writes, replaced.created), (vec!["in.txt".to_owned()], Vec::<String>::new()));
+    assert_eq!(
+        (replaced.writes, replaced.created),
+        (vec!["in.txt".to_owned()], Vec::<String>::new())
+    );
 }

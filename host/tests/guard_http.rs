@@ -147,4 +147,3 @@ impl Lookup for Says {
 fn says(addresses: &[&str]) -> Arc<dyn Lookup> {
     Arc::new(Says(addresses.iter().map(|address| address.parse().unwrap()).collect()))
 }
-

@@ -6,7 +6,7 @@
 #[path = "support/lab.rs"]
 mod lab;
 
-use std::os::unix::fs::{symlink};
+use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +18,9 @@ use serde_json::json;
 
 fn probe() -> &'static Arc<Plugin> {
     static PROBE: std::sync::OnceLock<Arc<Plugin>> = std::sync::OnceLock::new();
-    PROBE.get_or_init(|| Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap()))
+    PROBE.get_or_init(|| {
+        Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap())
+    })
 }
 
 fn lab() -> Lab {
@@ -76,7 +78,9 @@ fn f01_f04_f05_dots_inside_work_and_outside_do_not() {
 #[test]
 fn f06_f07_odd_paths_are_plain_errors() {
     let lab = lab();
-    for (path, kind) in [("in.txt/", "NotADirectory"), ("in.txt/x", "NotADirectory"), ("none", "NotFound")] {
+    for (path, kind) in
+        [("in.txt/", "NotADirectory"), ("in.txt/x", "NotADirectory"), ("none", "NotFound")]
+    {
         let reply = try_op(&lab, "read", path, "");
         assert_eq!(reply.outcome, Outcome::Failed, "{path:?}: {reply:?}");
         assert!(reply.observation().contains(kind), "{path:?}: {}", reply.observation());
@@ -105,8 +109,16 @@ fn f09_f10_f11_f16_f17_links_outside_are_not_followed() {
         symlink(target, lab.path(link)).unwrap();
     }
     for path in [
-        "absolute", "relative", "folder/secret", "absolute_folder/secret", "slash/secret", "chain1",
-        "dangling", "proc", "cwd/etc", "fd",
+        "absolute",
+        "relative",
+        "folder/secret",
+        "absolute_folder/secret",
+        "slash/secret",
+        "chain1",
+        "dangling",
+        "proc",
+        "cwd/etc",
+        "fd",
     ] {
         for op in ["read", "write", "append", "truncate"] {
             let reply = try_op(&lab, op, path, "");
@@ -168,7 +180,8 @@ fn f19_a_folder_swapped_for_a_link_never_leads_a_write_astray() {
             while !stop_swapping.load(Ordering::Relaxed) {
                 // One name is by turns the folder and the link.
                 let exchange = rustix::fs::RenameFlags::EXCHANGE;
-                rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, exchange).unwrap();
+                rustix::fs::renameat_with(rustix::fs::CWD, &one, rustix::fs::CWD, &other, exchange)
+                    .unwrap();
                 swaps += 1;
             }
             swaps
@@ -178,7 +191,10 @@ fn f19_a_folder_swapped_for_a_link_never_leads_a_write_astray() {
             let arguments = json!({"op": "write_many", "path": "swap/planted", "n": 400});
             assert_eq!(lab.call("files", arguments).outcome, Outcome::Done);
             lab.call("files", json!({"op": "mkdir", "path": "swap/made"}));
-            lab.call("files", json!({"op": "rename", "path": "swap/planted", "to": "swap/renamed"}));
+            lab.call(
+                "files",
+                json!({"op": "rename", "path": "swap/planted", "to": "swap/renamed"}),
+            );
         }
         stop.store(true, Ordering::Relaxed);
         assert!(swapper.join().unwrap() > 100);
@@ -240,7 +256,8 @@ fn f24_protected_places_by_every_route() {
     ] {
         let reply = try_op(&lab, op, path, to);
         // A case variant that does not exist ends earlier, at its missing folder.
-        let fine = reply.outcome == Outcome::Denied || path.starts_with(".GIT") && reply.outcome == Outcome::Failed;
+        let fine = reply.outcome == Outcome::Denied
+            || path.starts_with(".GIT") && reply.outcome == Outcome::Failed;
         assert!(fine, "{op} {path} {to}: {reply:?}");
     }
     std::fs::create_dir(lab.path(".GIT")).unwrap();
@@ -257,7 +274,14 @@ fn f24_protected_places_by_every_route() {
 #[test]
 fn f25_f26_what_is_not_a_regular_file_is_refused_at_once() {
     let lab = lab();
-    rustix::fs::mknodat(rustix::fs::CWD, lab.path("fifo"), rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        lab.path("fifo"),
+        rustix::fs::FileType::Fifo,
+        0o644.into(),
+        0,
+    )
+    .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(lab.path("socket")).unwrap();
     for path in ["fifo", "socket"] {
         for op in ["read", "write", "append", "truncate"] {
@@ -277,7 +301,14 @@ fn f37_names_of_all_kinds_survive_a_listing() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let lab = Lab::with(probe(), true, Limits::default());
-    let names: [&[u8]; 6] = [b"new\nline", b"-rf", b" blank ", b"esc\x1b[31m", "\u{202e}rtl".as_bytes(), b"odd\xff\xfe"];
+    let names: [&[u8]; 6] = [
+        b"new\nline",
+        b"-rf",
+        b" blank ",
+        b"esc\x1b[31m",
+        "\u{202e}rtl".as_bytes(),
+        b"odd\xff\xfe",
+    ];
     for name in names {
         std::fs::write(lab.workdir().join(OsStr::from_bytes(name)), "x").unwrap();
     }

@@ -15,7 +15,9 @@ use serde_json::json;
 
 fn probe() -> &'static Arc<Plugin> {
     static PROBE: std::sync::OnceLock<Arc<Plugin>> = std::sync::OnceLock::new();
-    PROBE.get_or_init(|| Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap()))
+    PROBE.get_or_init(|| {
+        Arc::new(Plugin::load(lab::runtime(), "probe", Source::File(guest("probe"))).unwrap())
+    })
 }
 
 fn quick() -> Limits {
@@ -103,7 +105,10 @@ fn p11_a_giant_result_is_cut_or_refused() {
 fn p14_what_a_guest_prints_reaches_nobody_raw() {
     let lab = Lab::with(probe(), false, Limits::default());
     let text = hostile(&lab, "stderr", 10_000).observation();
-    assert!(text.contains("after the flood") && !text.contains('\u{1b}') && !text.contains('\u{7}'), "{text}");
+    assert!(
+        text.contains("after the flood") && !text.contains('\u{1b}') && !text.contains('\u{7}'),
+        "{text}"
+    );
     assert!(text.len() < 8000, "{}", text.len());
 }
 
@@ -137,7 +142,10 @@ fn p47_a_cancelled_call_ends_at_once_and_says_so() {
         let begun = Instant::now();
         let arguments = json!({"op": op, "n": 3_600_000});
         let reply = lab::executor().block_on(lab.tool("hostile").call(&arguments, &context));
-        assert!(matches!(reply.outcome, Outcome::Interrupted { after_ms } if after_ms >= 20), "{reply:?}");
+        assert!(
+            matches!(reply.outcome, Outcome::Interrupted { after_ms } if after_ms >= 20),
+            "{reply:?}"
+        );
         assert!(begun.elapsed() < Duration::from_secs(1), "{op}: {:?}", begun.elapsed());
     }
 }
@@ -176,7 +184,11 @@ fn p30_what_is_not_a_component_is_named() {
         ("cwasm", compiled, "compiled artefact"),
         ("bare", wat("(component)"), "exports no"),
         ("cut", component[..component.len() / 2].to_vec(), "does not compile"),
-        ("import", wat(r#"(component (import "evil:host/x" (instance (export "f" (func)))))"#), "`evil:host/x` is not known"),
+        (
+            "import",
+            wat(r#"(component (import "evil:host/x" (instance (export "f" (func)))))"#),
+            "`evil:host/x` is not known",
+        ),
     ] {
         let path = temp.path().join(format!("{name}.wasm"));
         std::fs::write(&path, bytes).unwrap();
@@ -219,7 +231,9 @@ fn p31_damaged_files_never_break_the_host() {
 fn p05_p06_p10_p32_components_that_ask_for_too_much_are_refused() {
     // None of these is a plugin; what matters is that each is judged in bounded time and memory.
     let temp = tempfile::tempdir().unwrap();
-    let core = |body: &str| format!("(component (core module $m {body}) (core instance (instantiate $m)))");
+    let core = |body: &str| {
+        format!("(component (core module $m {body}) (core instance (instantiate $m)))")
+    };
     for (name, text) in [
         ("memory64", core("(memory i64 1)")),
         ("memory", core("(memory 65536)")),
@@ -262,7 +276,8 @@ fn p35_a_plugin_replaced_while_it_runs_goes_on_as_it_was() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("p.wasm");
     std::fs::copy(guest("probe"), &path).unwrap();
-    let settings = sandbox::Settings { cache: Some(temp.path().join("cache")), ..Default::default() };
+    let settings =
+        sandbox::Settings { cache: Some(temp.path().join("cache")), ..Default::default() };
     let runtime = Runtime::new(settings).unwrap();
     let plugin = Arc::new(Plugin::load(&runtime, "p", Source::File(path.clone())).unwrap());
     std::fs::write(&path, b"something else").unwrap();
@@ -279,7 +294,8 @@ fn p49_one_bad_plugin_never_stops_the_rest() {
     }
     std::fs::write(temp.path().join("b.wasm"), b"rubbish").unwrap();
     let found = sandbox::load_all(lab::runtime(), sandbox::files(temp.path()).unwrap());
-    let loaded: Vec<(&str, bool)> = found.iter().map(|f| (f.name.as_str(), f.plugin.is_ok())).collect();
+    let loaded: Vec<(&str, bool)> =
+        found.iter().map(|f| (f.name.as_str(), f.plugin.is_ok())).collect();
     assert_eq!(loaded, [("a", true), ("b", false), ("c", true)]);
 }
 

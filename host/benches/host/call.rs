@@ -29,7 +29,10 @@ fn read() {
     std::fs::write(workdir.join("a.txt"), "0123456789abcde\n".repeat(64)).unwrap();
 
     let registry = Registry::new().with_paths(PathScope::new(workdir.clone(), vec![], vec![]));
-    for tool in lab::tools_over(lab::standard(), &workdir, true, sandbox::Limits::default(), 1 << 30).into_values() {
+    for tool in
+        lab::tools_over(lab::standard(), &workdir, true, sandbox::Limits::default(), 1 << 30)
+            .into_values()
+    {
         registry.register(tool).unwrap();
     }
     let registry = Arc::new(registry);
@@ -64,7 +67,10 @@ fn read() {
     let native = Times::of(3000, || drop(std::fs::read_to_string(workdir.join("a.txt")).unwrap()));
     native.report("the same read natively", "");
     let spawned = Times::of(100, || {
-        let output = std::process::Command::new("bash").args(["-c", "cat a.txt"]).current_dir(&workdir).output();
+        let output = std::process::Command::new("bash")
+            .args(["-c", "cat a.txt"])
+            .current_dir(&workdir)
+            .output();
         assert!(output.unwrap().status.success());
     });
     spawned.report("the same read by `bash -c cat`", "");
@@ -95,7 +101,8 @@ fn loading() {
         own.extend([0, 4, 2, b'n', b'o', n]);
         std::fs::write(plugins.join(format!("p{n}.wasm")), own).unwrap();
     }
-    let settings = sandbox::Settings { cache: Some(temp.path().join("cache")), ..Default::default() };
+    let settings =
+        sandbox::Settings { cache: Some(temp.path().join("cache")), ..Default::default() };
     let load = || {
         let runtime = Runtime::new(settings.clone()).unwrap();
         let found = sandbox::load_all(&runtime, sandbox::files(&plugins).unwrap());
@@ -108,6 +115,7 @@ fn loading() {
 }
 
 fn standard_wasm() -> std::path::PathBuf {
-    let own = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/plugins/workspace.wasm");
+    let own =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/plugins/workspace.wasm");
     std::env::var_os("CLAWHOLD_STANDARD_PLUGIN").map_or(own, Into::into)
 }

@@ -22,19 +22,36 @@ pub fn run() {
     let limits = Limits { timeout: std::time::Duration::from_secs(120), ..Limits::default() };
     let tools = lab::tools_over(lab::standard(), temp.path(), false, limits, 0);
     let tool = &tools["grep"];
-    for (name, pattern) in [("a rare word", "needle_[0-9]+"), ("a common word", "the lazy [a-z]+ jumps"), ("nothing", "no such words")] {
+    for (name, pattern) in [
+        ("a rare word", "needle_[0-9]+"),
+        ("a common word", "the lazy [a-z]+ jumps"),
+        ("nothing", "no such words"),
+    ] {
         let ours = Times::of(3, || {
             let arguments = json!({"pattern": pattern, "limit": 100});
-            let reply = lab::executor().block_on(tool.call(&arguments, &CallContext::detached("c")));
+            let reply =
+                lab::executor().block_on(tool.call(&arguments, &CallContext::detached("c")));
             assert!(reply.outcome.is_done(), "{:?}", reply.failure);
         });
-        ours.report(&format!("grep for {name}, {FILES} files, {} MB", FILES * BYTES / 1_000_000), "");
+        ours.report(
+            &format!("grep for {name}, {FILES} files, {} MB", FILES * BYTES / 1_000_000),
+            "",
+        );
         let ripgrep = Times::of(3, || {
-            let output = Command::new("rg").args(["-j1", "--sort", "path", "-n", pattern]).current_dir(temp.path()).output();
-            assert!(output.is_ok(), "ripgrep is needed for the comparison: install the package `ripgrep`");
+            let output = Command::new("rg")
+                .args(["-j1", "--sort", "path", "-n", pattern])
+                .current_dir(temp.path())
+                .output();
+            assert!(
+                output.is_ok(),
+                "ripgrep is needed for the comparison: install the package `ripgrep`"
+            );
         });
         ripgrep.report("    ripgrep -j1 --sort path", "");
-        println!("    ratio {:.2} (bound 3)", ours.median().as_secs_f64() / ripgrep.median().as_secs_f64());
+        println!(
+            "    ratio {:.2} (bound 3)",
+            ours.median().as_secs_f64() / ripgrep.median().as_secs_f64()
+        );
     }
 }
 
@@ -42,7 +59,11 @@ pub fn run() {
 fn plant(root: &Path) {
     let mut filler = String::new();
     while filler.len() < BYTES {
-        let _ = writeln!(filler, "line {} of text where the quick brown fox meets the lazy dog", filler.len());
+        let _ = writeln!(
+            filler,
+            "line {} of text where the quick brown fox meets the lazy dog",
+            filler.len()
+        );
     }
     for folder in 0..200 {
         let dir = root.join(format!("d{folder:03}"));

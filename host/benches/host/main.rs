@@ -13,7 +13,8 @@ mod start;
 mod turns;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if wanted.iter().any(|wanted| wanted == "read") {
         return call::read_only();
     }

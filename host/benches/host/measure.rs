@@ -53,7 +53,10 @@ pub fn shown(time: Duration) -> String {
 /// The binary under measurement, with nothing of the surroundings but what is given.
 pub fn claw(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_claw"));
-    command.env_clear().env("CLAWHOLD_HOME", home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+        .env_clear()
+        .env("CLAWHOLD_HOME", home)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.stdin(std::process::Stdio::null());
     command
 }
@@ -78,8 +81,11 @@ pub fn cost_of(mut child: Child) -> Cost {
         if let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) {
             // Fields 14 and 15 of proc(5), counted behind the name, in ticks of 10 ms; schedstat
             // has nanoseconds but of the main thread only, so the ticks it is, over many turns.
-            let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-            let ticks: u64 = fields.get(11..13).map_or(0, |two| two.iter().filter_map(|t| t.parse::<u64>().ok()).sum());
+            let fields: Vec<&str> =
+                stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+            let ticks: u64 = fields
+                .get(11..13)
+                .map_or(0, |two| two.iter().filter_map(|t| t.parse::<u64>().ok()).sum());
             processor = processor.max(Duration::from_millis(ticks * 10));
             if fields.first() == Some(&"Z") {
                 break;

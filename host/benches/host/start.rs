@@ -28,7 +28,12 @@ pub fn run() {
         })
         .collect();
     waits.sort_unstable();
-    println!("{:<52} p50 {:>10}  p99 {:>10}  bound 15 ms", "start of the process to the first request", shown(waits[15]), shown(waits[29]));
+    println!(
+        "{:<52} p50 {:>10}  p99 {:>10}  bound 15 ms",
+        "start of the process to the first request",
+        shown(waits[15]),
+        shown(waits[29])
+    );
     println!("first request: {} bytes with the six tools (bound 6144)", sizes[0]);
 }
 
@@ -59,8 +64,14 @@ fn first_request(home: &std::path::Path, workdir: &std::path::Path) -> (Duration
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     let wait = begun.elapsed();
-    let answer = r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
+    let answer =
+        r#"{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+        answer.len()
+    )
+    .unwrap();
     assert!(child.unwrap().wait().unwrap().success());
     (wait, length)
 }

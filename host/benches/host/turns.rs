@@ -14,7 +14,10 @@ pub fn run() {
     for turns in [1, 100, TURNS] {
         let mut script = String::new();
         for turn in 0..turns {
-            let _ = writeln!(script, r#"{{"tool_calls":[{{"id":"c{turn}","name":"read_file","arguments":{{"path":"a.txt"}}}}]}}"#);
+            let _ = writeln!(
+                script,
+                r#"{{"tool_calls":[{{"id":"c{turn}","name":"read_file","arguments":{{"path":"a.txt"}}}}]}}"#
+            );
         }
         script.push_str("{\"text\":\"done\"}\n");
         let path = workdir.path().join("script.jsonl");

@@ -28,7 +28,11 @@ pub fn doctor(settings: &Settings) -> Vec<Check> {
     let mut checks = vec![platform(), config(settings)];
     match runtime(settings) {
         Ok(runtime) => checks.push(cache(&runtime, settings)),
-        Err(error) => checks.push(broken("sandbox", error.to_string(), "use a machine with a supported processor")),
+        Err(error) => checks.push(broken(
+            "sandbox",
+            error.to_string(),
+            "use a machine with a supported processor",
+        )),
     }
     checks.push(sessions(settings));
     match Host::open(settings) {
@@ -38,16 +42,24 @@ pub fn doctor(settings: &Settings) -> Vec<Check> {
             checks.extend(host.plugins().iter().map(|plugin| {
                 let name = format!("plugin {}", plugin.name);
                 match &plugin.state {
-                    PluginState::Loaded => ok(&name, format!("{} tools, {}", plugin.tools.len(), plugin.source)),
+                    PluginState::Loaded => {
+                        ok(&name, format!("{} tools, {}", plugin.tools.len(), plugin.source))
+                    }
                     PluginState::Off(off) => weaker(&name, off.why.join("; "), &off.command),
                     PluginState::Disabled => ok(&name, "switched off".into()),
-                    PluginState::Refused(chain) => {
-                        broken(&name, chain.join(": "), "mend or remove the file; the other plugins work without it")
-                    }
+                    PluginState::Refused(chain) => broken(
+                        &name,
+                        chain.join(": "),
+                        "mend or remove the file; the other plugins work without it",
+                    ),
                 }
             }));
         }
-        Err(error) => checks.push(broken("workdir", format!("{error:#}"), "name another directory with `-C DIR`")),
+        Err(error) => checks.push(broken(
+            "workdir",
+            format!("{error:#}"),
+            "name another directory with `-C DIR`",
+        )),
     }
     checks.push(model(settings));
     checks
@@ -77,13 +89,19 @@ fn platform() -> Check {
             "mount /proc",
         );
     }
-    weaker("platform", format!("{system}: only Linux is tested; see SECURITY.md"), "use Linux for what matters")
+    weaker(
+        "platform",
+        format!("{system}: only Linux is tested; see SECURITY.md"),
+        "use Linux for what matters",
+    )
 }
 
 fn config(settings: &Settings) -> Check {
     let file = match &settings.read_from {
         Some(path) => path.display().to_string(),
-        None => format!("{} does not exist, so the defaults hold", settings.paths.config_file.display()),
+        None => {
+            format!("{} does not exist, so the defaults hold", settings.paths.config_file.display())
+        }
     };
     ok("config", file)
 }
@@ -139,6 +157,10 @@ fn model(settings: &Settings) -> Check {
         Ok(ModelChoice::Service(service)) => {
             ok("model", format!("{}/{} at {}", service.provider, service.model, service.base_url))
         }
-        Err(error) => weaker("model", error.to_string(), "set a key in the environment, or name a model with `--model`"),
+        Err(error) => weaker(
+            "model",
+            error.to_string(),
+            "set a key in the environment, or name a model with `--model`",
+        ),
     }
 }

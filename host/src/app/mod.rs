@@ -26,9 +26,9 @@ use crate::workspace::Workdir;
 pub use administer::{
     Checked, Regranted, Trial, check_plugin, grant_plugin, revoke_plugin, try_plugin,
 };
+pub use bash::{BashState, allowlist};
 pub use consent::{Consent, ConsentRequest, Off};
 pub use doctor::{Check, CheckState, doctor};
-pub use bash::{BashState, allowlist};
 pub use plugins::{PluginState, PluginStatus};
 pub use service::provider;
 pub use watch::Watch;
@@ -142,7 +142,9 @@ impl Host {
 /// A sandbox runtime that compiles in a child of this binary and keeps the result.
 fn runtime(settings: &Settings) -> anyhow::Result<Arc<Runtime>> {
     let compiler = match own_binary() {
-        Some(program) => Compiler::Child { program, time_limit: std::time::Duration::from_secs(60) },
+        Some(program) => {
+            Compiler::Child { program, time_limit: std::time::Duration::from_secs(60) }
+        }
         None => Compiler::InProcess,
     };
     let cache = Some(settings.paths.cache_dir.clone());

@@ -96,7 +96,9 @@ fn dispatch(args: &Args, env: Env, output: &Arc<Output>) -> anyhow::Result<u8> {
             session::show(&invocation, id.as_deref())
         }
         Command::Session { command: Session::Undo(asked) } => undo::undo(&invocation, asked),
-        Command::Session { command: Session::Diff { id } } => undo::diff(&invocation, id.as_deref()),
+        Command::Session { command: Session::Diff { id } } => {
+            undo::diff(&invocation, id.as_deref())
+        }
         Command::Policy { command: Policy::Check { command } } => {
             policy::check(&invocation, command)
         }

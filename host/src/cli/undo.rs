@@ -20,7 +20,11 @@ pub(super) fn undo(invocation: &Invocation, asked: &Undoing) -> anyhow::Result<u
     let (summary, undo) = session_to_undo(invocation, asked.id.as_deref())?;
     let plan = match undo.plan(asked.turn) {
         Ok(plan) => plan,
-        Err(error @ (UndoError::Nothing | UndoError::NoSuchTurn { .. } | UndoError::AlreadyUndone { .. })) => {
+        Err(
+            error @ (UndoError::Nothing
+            | UndoError::NoSuchTurn { .. }
+            | UndoError::AlreadyUndone { .. }),
+        ) => {
             return Err(UsageError(format!("session {}: {error}", summary.session)).into());
         }
         Err(error) => return Err(error.into()),
@@ -70,7 +74,11 @@ pub(super) fn touched(folder: &Path) -> Vec<String> {
         // What came and went within the turn, such as a temporary file, is nobody's concern.
         let seen = turn.touched.iter().filter(|touched| touched.change != ChangedPath::Unchanged);
         for touched in seen {
-            lines.push(format!("  {} {}", change_word(&touched.change), escape_line(&touched.path)));
+            lines.push(format!(
+                "  {} {}",
+                change_word(&touched.change),
+                escape_line(&touched.path)
+            ));
         }
     }
     lines
@@ -89,7 +97,10 @@ fn change_word(change: &ChangedPath) -> String {
 }
 
 /// The session named, else the newest one of this workdir that changed something.
-fn session_to_undo(invocation: &Invocation, id: Option<&str>) -> anyhow::Result<(SessionSummary, Undo)> {
+fn session_to_undo(
+    invocation: &Invocation,
+    id: Option<&str>,
+) -> anyhow::Result<(SessionSummary, Undo)> {
     let sessions = &invocation.settings.sessions.value;
     if let Some(id) = id {
         let summary = session::find(sessions, Some(id))?;
@@ -148,7 +159,11 @@ fn show(
             Some(StepOutcome::Skipped) => paint.yellow("  skipped"),
             _ => String::new(),
         };
-        output.print(&format!("{} {}{ending}\n", action_word(&step.action), escape_line(&step.path)));
+        output.print(&format!(
+            "{} {}{ending}\n",
+            action_word(&step.action),
+            escape_line(&step.path)
+        ));
         if let Some(Conflict { reason, diff }) = step.conflict.as_ref().filter(|_| done.is_none()) {
             output.print(&format!("    {}\n", paint.red(&reason.to_string())));
             if let Some(diff) = diff {
@@ -158,12 +173,18 @@ fn show(
     }
     for lost in &plan.lost {
         let path = escape_line(&lost.path);
-        output.print(&format!("{} {path}: {}\n", paint.yellow("cannot restore"), escape_line(&lost.why)));
+        output.print(&format!(
+            "{} {path}: {}\n",
+            paint.yellow("cannot restore"),
+            escape_line(&lost.why)
+        ));
     }
     if let Some((_, turn)) = done {
         output.note(&format!(
             "turns {} of session {} undone; `claw session undo {} --turn {turn}` brings it back",
-            list(&plan.turns), summary.session, summary.session
+            list(&plan.turns),
+            summary.session,
+            summary.session
         ));
     } else if dry_run {
         output.note("nothing was done (--dry-run)");

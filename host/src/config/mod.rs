@@ -12,12 +12,13 @@ mod file;
 mod key;
 mod model;
 mod paths;
-mod remember;
 mod project;
+mod remember;
 mod settings;
 mod show;
 mod store;
 
+pub use crate::text::nearest;
 pub use bash::BashEntry;
 pub use builtin::BUILTIN;
 pub use edit::{GrantEdit, add_grant, take_grant};
@@ -25,13 +26,12 @@ pub use env::Env;
 pub use error::ConfigError;
 pub use file::{Api, Price, ProviderEntry};
 pub use model::{ModelChoice, Service};
-pub use crate::text::nearest;
 pub use paths::Paths;
-pub use remember::remember_rules;
 pub use project::{
     Denying, Narrowing, PROJECT_FILE, Project, ProjectLimits, ProjectState, distrust_project,
     trust_project,
 };
+pub use remember::remember_rules;
 pub use settings::{Approve, Flags, Origin, RunLimits, Settings, Valued};
-pub use store::{read as read_stored, update as update_stored};
 pub use show::{as_json, as_lines};
+pub use store::{read as read_stored, update as update_stored};

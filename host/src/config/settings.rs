@@ -147,11 +147,9 @@ impl Settings {
             ProjectState::Trusted(project) => (Some(project), None),
         };
         let default_approve = if flags.on_terminal { Approve::Ask } else { Approve::Deny };
-        let mut approve = first([
-            (flags.approve, Origin::Flag("--approve")),
-            (file.approve, from_file.clone()),
-        ])
-        .unwrap_or(Valued { value: default_approve, origin: Origin::Default });
+        let mut approve =
+            first([(flags.approve, Origin::Flag("--approve")), (file.approve, from_file.clone())])
+                .unwrap_or(Valued { value: default_approve, origin: Origin::Default });
         let mut limits = limits(flags, &file, &from_file)?;
         if let Some(project) = &project {
             project::narrow_run(project, &mut limits, &mut approve, &project_file);
@@ -296,12 +294,10 @@ fn limits(flags: &Flags, file: &FileConfig, from_file: &Origin) -> Result<RunLim
 
 /// A project's own settings are somebody else's words until the user says otherwise.
 fn untrusted(changed: bool) -> String {
-    let since = if changed {
-        "it has changed since it was trusted"
-    } else {
-        "it is not trusted"
-    };
-    format!("the workdir's .claw/config.toml is ignored, since {since}; look at it, then `claw trust`")
+    let since = if changed { "it has changed since it was trusted" } else { "it is not trusted" };
+    format!(
+        "the workdir's .claw/config.toml is ignored, since {since}; look at it, then `claw trust`"
+    )
 }
 
 #[cfg(test)]

@@ -16,7 +16,9 @@ pub enum Outcome {
     Denied,
     TimedOut,
     /// Stopped from outside after so many milliseconds; what it had done by then stands.
-    Interrupted { after_ms: u64 },
+    Interrupted {
+        after_ms: u64,
+    },
     /// Never begun, so certainly without effect.
     NotStarted,
 }

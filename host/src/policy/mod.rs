@@ -15,8 +15,8 @@ pub use ask::{Ask, grant_command, toml_lines};
 pub use effective::{Ceiling, DirectoryRule, Effective, SecretRule, effective};
 pub use grant::{Grant, HttpGrant, SecretGrant};
 pub use http::{
-    BadHttpRule, BadSecretHeader, Host, HttpGrantRules, HttpLimits, HttpRefusal, HttpRule, SecretHeader, Target,
-    reserved_range,
+    BadHttpRule, BadSecretHeader, Host, HttpGrantRules, HttpLimits, HttpRefusal, HttpRule,
+    SecretHeader, Target, reserved_range,
 };
 pub use limits::{Limits, optional_size, parse_duration, parse_size};
 pub use lock::{Pin, PinnedTool, Standing, compare, sha256_hex};

@@ -3,8 +3,21 @@
 
 /// Whole names.
 const NAMES: &[&str] = &[
-    ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd", ".git-credentials",
-    ".dockercfg", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials", "secrets",
+    ".env",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".dockercfg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "credentials",
+    "secrets",
 ];
 /// Beginnings of names, up to a dot.
 const STEMS: &[&str] = &["credentials", "secrets", ".env"];
@@ -14,7 +27,8 @@ const EXTENSIONS: &[&str] =
 /// What follows a stem in the files that are there to be shown.
 const EXAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
 /// Programs and prose that are only named after secrets.
-const HARMLESS: &[&str] = &["rs", "go", "py", "js", "ts", "c", "h", "java", "rb", "md", "html", "css"];
+const HARMLESS: &[&str] =
+    &["rs", "go", "py", "js", "ts", "c", "h", "java", "rb", "md", "html", "css"];
 
 /// Whether the last part of `path` looks like a secret, whatever the case of its letters.
 pub fn looks_secret(path: &str) -> bool {
@@ -41,15 +55,37 @@ mod tests {
     #[test]
     fn f64_names() {
         for name in [
-            ".env", "a/.env", ".env.production", ".ENV", "server.pem", "tls.KEY", "id_rsa",
-            "id_work", "credentials", "credentials.json", "secrets.yaml", ".netrc", ".npmrc",
+            ".env",
+            "a/.env",
+            ".env.production",
+            ".ENV",
+            "server.pem",
+            "tls.KEY",
+            "id_rsa",
+            "id_work",
+            "credentials",
+            "credentials.json",
+            "secrets.yaml",
+            ".netrc",
+            ".npmrc",
             "store.p12",
         ] {
             assert!(looks_secret(name), "{name}");
         }
         for name in [
-            ".env.example", "env", "environment.md", "id_rsa.pub", "credentials.rs", "secrets.py",
-            "pem", ".pem", "keyboard.rs", "monkey", "ids.txt", "a.txt", "src/secret_store.rs",
+            ".env.example",
+            "env",
+            "environment.md",
+            "id_rsa.pub",
+            "credentials.rs",
+            "secrets.py",
+            "pem",
+            ".pem",
+            "keyboard.rs",
+            "monkey",
+            "ids.txt",
+            "a.txt",
+            "src/secret_store.rs",
             "id_map.txt",
         ] {
             assert!(!looks_secret(name), "{name}");

@@ -64,7 +64,8 @@ impl Cache {
 
     /// The entry for the component with this hash, if its code is there and unchanged.
     pub(super) fn find(&self, wasm_sha256: &str) -> Option<Entry> {
-        let entry: Entry = serde_json::from_slice(&fs::read(self.path(wasm_sha256, "json")).ok()?).ok()?;
+        let entry: Entry =
+            serde_json::from_slice(&fs::read(self.path(wasm_sha256, "json")).ok()?).ok()?;
         let code = self.path(wasm_sha256, "cwasm");
         if Stamp::of(&code).ok()? == entry.stamp {
             return Some(entry);
@@ -168,7 +169,9 @@ impl Stamp {
             .modified()
             .ok()
             .and_then(|time| time.duration_since(std::time::SystemTime::UNIX_EPOCH).ok())
-            .map_or((0, 0), |since| (since.as_secs().cast_signed(), i64::from(since.subsec_nanos())));
+            .map_or((0, 0), |since| {
+                (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()))
+            });
         Self { size: metadata.len(), modified, changed: (0, 0), inode: 0, device: 0 }
     }
 }

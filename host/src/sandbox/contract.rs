@@ -60,7 +60,8 @@ fn tool(plugin: &str, spec: wit::ToolSpec) -> Result<ToolSpec, BadTools> {
     }
     let name = spec.name;
     let input_schema = schema(&name, "input schema", &spec.input_schema)?;
-    let output_schema = spec.output_schema.map(|text| schema(&name, "output schema", &text)).transpose()?;
+    let output_schema =
+        spec.output_schema.map(|text| schema(&name, "output schema", &text)).transpose()?;
     Ok(ToolSpec {
         name,
         title: spec.title.map(|title| visible(&clip_end(&title, 120))),
@@ -104,9 +105,10 @@ fn inspect(value: &Value, depth: usize) -> Result<(), String> {
     }
     match value {
         Value::Object(map) => map.iter().try_for_each(|(key, value)| match value {
-            Value::String(target) if key == "$ref" && !target.starts_with('#') => {
-                Err(format!("`$ref` to `{}` leads outside the schema", escape_line(&clip_end(target, 80))))
-            }
+            Value::String(target) if key == "$ref" && !target.starts_with('#') => Err(format!(
+                "`$ref` to `{}` leads outside the schema",
+                escape_line(&clip_end(target, 80))
+            )),
             value => inspect(value, depth + 1),
         }),
         Value::Array(items) => items.iter().try_for_each(|item| inspect(item, depth + 1)),
@@ -158,9 +160,11 @@ pub(super) fn contents(pieces: Vec<wit::Content>, limit: usize) -> Vec<Content> 
                 wit::Payload::Text(text) if text.len() <= left => Payload::Text(text),
                 wit::Payload::Text(text) => Payload::Text(clip_end(&text, left)),
                 wit::Payload::Bytes(bytes) if bytes.len() <= left => Payload::Bytes(bytes),
-                wit::Payload::Bytes(bytes) => {
-                    Payload::Text(format!("[{} bytes of {} left out: over the limit of {limit}]", bytes.len(), piece.mime_type))
-                }
+                wit::Payload::Bytes(bytes) => Payload::Text(format!(
+                    "[{} bytes of {} left out: over the limit of {limit}]",
+                    bytes.len(),
+                    piece.mime_type
+                )),
                 wit::Payload::Link(uri) => Payload::Link(clip_end(&uri, left)),
             };
             left = left.saturating_sub(match &payload {
@@ -193,7 +197,10 @@ mod tests {
     #[test]
     fn p39_names_outside_the_rule_are_refused() {
         for name in ["", &"x".repeat(65), "a b", "a.b", "a/b", "re\u{430}d", "a\nb"] {
-            assert!(matches!(tools("p", vec![spec(name, OBJECT)]), Err(BadTools::Name { .. })), "{name:?}");
+            assert!(
+                matches!(tools("p", vec![spec(name, OBJECT)]), Err(BadTools::Name { .. })),
+                "{name:?}"
+            );
         }
         assert!(tools("p", vec![spec("read_file-2", OBJECT)]).is_ok());
         let twice = tools("p", vec![spec("a", OBJECT), spec("a", OBJECT)]);
@@ -205,7 +212,12 @@ mod tests {
         let deep = format!(r#"{{"type":"object","a":{}1{}}}"#, "[".repeat(60), "]".repeat(60));
         let large = format!(r#"{{"type":"object","description":"{}"}}"#, "x".repeat(5 << 20));
         for schema in [
-            "not json", "[]", r#"{"type":"string"}"#, "{}", deep.as_str(), large.as_str(),
+            "not json",
+            "[]",
+            r#"{"type":"string"}"#,
+            "{}",
+            deep.as_str(),
+            large.as_str(),
             r#"{"type":"object","properties":{"a":{"$ref":"http://example.com/x"}}}"#,
         ] {
             let result = tools("p", vec![spec("a", schema)]);

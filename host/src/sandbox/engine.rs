@@ -125,8 +125,7 @@ impl Shared {
     fn wait_until_running(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |state: &mut State| state.running == 0 && !state.closed;
-        let state =
-            self.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
+        let state = self.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
         !state.closed
     }
 }

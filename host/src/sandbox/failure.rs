@@ -31,7 +31,10 @@ pub(super) fn reply(mut ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply
             ToolReply::failed(Outcome::Failed, clipped(contract::failure(failure), limits.output))
         }
         Err(Broken::Stopped(Stopped::TimedOut)) => {
-            let message = format!("the call was stopped after {} ms, when its time was up", limits.timeout.as_millis());
+            let message = format!(
+                "the call was stopped after {} ms, when its time was up",
+                limits.timeout.as_millis()
+            );
             let failure = Failure::new(FailureCode::TimedOut, message).hint(
                 "ask for less in one call; the user can allow more time with `limits = { timeout = \"…\" }` under `[plugins.NAME]`",
             );
@@ -39,7 +42,10 @@ pub(super) fn reply(mut ran: Ran, limits: &Limits, elapsed_ms: u64) -> ToolReply
         }
         Err(Broken::Stopped(Stopped::Cancelled)) => ToolReply::failed(
             Outcome::Interrupted { after_ms: elapsed_ms },
-            Failure::new(FailureCode::Failed, format!("the call was interrupted after {elapsed_ms} ms")),
+            Failure::new(
+                FailureCode::Failed,
+                format!("the call was interrupted after {elapsed_ms} ms"),
+            ),
         ),
         Err(Broken::Guest(error)) => {
             let mut failure = Failure::new(FailureCode::Internal, chain(&error, &ran.output));
@@ -109,7 +115,8 @@ pub(super) fn chain(error: &wasmtime::Error, output: &Output) -> String {
     for (name, stream) in [("stderr", output.stderr()), ("stdout", output.stdout())] {
         let stream = stream.trim();
         if !stream.is_empty() {
-            let from = crate::text::floor_boundary(stream, stream.len().saturating_sub(STREAM_TAIL));
+            let from =
+                crate::text::floor_boundary(stream, stream.len().saturating_sub(STREAM_TAIL));
             text.push_str(&format!("\nits {name}: {}", &stream[from..]));
         }
     }
@@ -135,7 +142,10 @@ fn frames(error: &wasmtime::Error) -> String {
 fn structured(text: Option<String>) -> Result<Option<serde_json::Value>, Failure> {
     let Some(text) = text else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        Failure::new(FailureCode::Internal, format!("the plugin's structured result is not JSON: {error}"))
+        Failure::new(
+            FailureCode::Internal,
+            format!("the plugin's structured result is not JSON: {error}"),
+        )
     })
 }
 

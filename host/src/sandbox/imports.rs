@@ -11,13 +11,28 @@ pub const CONTRACT_VERSION: &str = "0.1.0";
 
 /// The interfaces of WASI 0.2 that are linked.
 const WASI: &[&str] = &[
-    "wasi:cli/environment", "wasi:cli/exit", "wasi:cli/stdin", "wasi:cli/stdout",
-    "wasi:cli/stderr", "wasi:cli/terminal-input", "wasi:cli/terminal-output",
-    "wasi:cli/terminal-stdin", "wasi:cli/terminal-stdout", "wasi:cli/terminal-stderr",
-    "wasi:clocks/monotonic-clock", "wasi:clocks/wall-clock", "wasi:filesystem/preopens",
-    "wasi:filesystem/types", "wasi:http/outgoing-handler", "wasi:http/types", "wasi:io/error",
-    "wasi:io/poll", "wasi:io/streams",
-    "wasi:random/insecure", "wasi:random/insecure-seed", "wasi:random/random",
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/stderr",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:cli/terminal-stderr",
+    "wasi:clocks/monotonic-clock",
+    "wasi:clocks/wall-clock",
+    "wasi:filesystem/preopens",
+    "wasi:filesystem/types",
+    "wasi:http/outgoing-handler",
+    "wasi:http/types",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:random/random",
 ];
 
 /// Whether the component exports the tools interface of a version that this host speaks.
@@ -50,7 +65,10 @@ pub enum ImportState {
 }
 
 /// Every import that has behaviour, with what is wrong with it.
-pub(super) fn judged(engine: &Engine, component: &Component) -> Vec<(String, ImportState, Option<String>)> {
+pub(super) fn judged(
+    engine: &Engine,
+    component: &Component,
+) -> Vec<(String, ImportState, Option<String>)> {
     let ty = component.component_type();
     let imports = ty.imports(engine).filter(|(_, item)| !matches!(item.ty, ComponentItem::Type(_)));
     imports
@@ -82,7 +100,9 @@ fn problem(import: &str) -> Option<String> {
         return Some(format!("`{import}` is WASI 0.3; build for WASI 0.2 (`wasm32-wasip2`)"));
     }
     if name.starts_with("wasi:sockets/") {
-        return Some(format!("`{import}`: plugins get no sockets; use `wasi:http`, or build without networking"));
+        return Some(format!(
+            "`{import}`: plugins get no sockets; use `wasi:http`, or build without networking"
+        ));
     }
     if WASI.contains(&name) {
         let fits = version.strip_prefix("0.2.").is_some();
@@ -92,7 +112,9 @@ fn problem(import: &str) -> Option<String> {
 }
 
 fn wrong_contract(name: &str, version: &str) -> String {
-    format!("`{name}` is contract {version}; this host speaks {CONTRACT_VERSION}, so build the plugin against that")
+    format!(
+        "`{name}` is contract {version}; this host speaks {CONTRACT_VERSION}, so build the plugin against that"
+    )
 }
 
 #[cfg(test)]
@@ -105,7 +127,9 @@ mod tests {
             let got = problem(import);
             match expect {
                 None => assert_eq!(got, None, "{import}"),
-                Some(word) => assert!(got.as_ref().is_some_and(|got| got.contains(word)), "{import}: {got:?}"),
+                Some(word) => {
+                    assert!(got.as_ref().is_some_and(|got| got.contains(word)), "{import}: {got:?}")
+                }
             }
         };
         check("wasi:cli/stdout@0.2.0", None);

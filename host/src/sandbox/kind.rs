@@ -7,9 +7,13 @@ use thiserror::Error;
 pub enum NotAComponent {
     #[error("the file is empty; copy it again")]
     Empty,
-    #[error("this is a core WebAssembly module, not a component; build for `wasm32-wasip2`, or turn it into one with `wasm-tools component new`")]
+    #[error(
+        "this is a core WebAssembly module, not a component; build for `wasm32-wasip2`, or turn it into one with `wasm-tools component new`"
+    )]
     CoreModule,
-    #[error("this is a compiled artefact (`.cwasm`) of a WebAssembly engine, which is never loaded from outside; install the `.wasm` that it was made from")]
+    #[error(
+        "this is a compiled artefact (`.cwasm`) of a WebAssembly engine, which is never loaded from outside; install the `.wasm` that it was made from"
+    )]
     Compiled,
     #[error("this is WebAssembly in text form; turn it into a component with `wasm-tools parse`")]
     Text,
@@ -17,7 +21,9 @@ pub enum NotAComponent {
     Elf,
     #[error("this is a zip archive, not WebAssembly; unpack it first")]
     Zip,
-    #[error("this is WebAssembly of a version that nobody knows; the file is damaged or from the future")]
+    #[error(
+        "this is WebAssembly of a version that nobody knows; the file is damaged or from the future"
+    )]
     UnknownVersion,
     #[error("this is not WebAssembly")]
     Unknown,
@@ -46,7 +52,8 @@ pub(super) fn expect_component(bytes: &[u8], compiled: bool) -> Result<(), NotAC
 fn looks_like_text(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
     let Ok(text) = std::str::from_utf8(head) else { return false };
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with(";;"));
+    let first =
+        text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with(";;"));
     first.is_some_and(|line| line.starts_with("(module") || line.starts_with("(component"))
 }
 

@@ -85,7 +85,9 @@ mod tests {
     #[test]
     fn p04_all_memories_count_together() {
         let mut meter = MemoryMeter::new(100);
-        for (current, desired, granted) in [(0, 60, true), (0, 60, false), (0, 40, true), (40, 41, false)] {
+        for (current, desired, granted) in
+            [(0, 60, true), (0, 60, false), (0, 40, true), (40, 41, false)]
+        {
             assert_eq!(meter.memory_growing(current, desired, None).ok(), Some(granted));
         }
         assert_eq!(meter.peak(), 100);

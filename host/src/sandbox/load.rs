@@ -30,7 +30,10 @@ const LISTING_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Part of the binary.
-    Embedded { wasm: &'static [u8], sha256: &'static str },
+    Embedded {
+        wasm: &'static [u8],
+        sha256: &'static str,
+    },
     File(PathBuf),
 }
 
@@ -47,7 +50,9 @@ pub enum LoadError {
     Compile(#[from] CompileError),
     #[error("it needs what this host does not have: {0}")]
     Imports(String),
-    #[error("it exports no `clawhold:tool/tools@0.1.0`, so it offers no tools; see docs/plugin-guide.md")]
+    #[error(
+        "it exports no `clawhold:tool/tools@0.1.0`, so it offers no tools; see docs/plugin-guide.md"
+    )]
     NotAPlugin,
     #[error("it cannot be linked: {0}")]
     Link(String),
@@ -219,7 +224,11 @@ pub(super) fn prepare(runtime: &Runtime, component: &Component) -> Result<Prepar
 }
 
 /// Asks for the tools, and once more: what is approved must be what is offered later.
-pub(super) fn list(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<ToolSpec>, LoadError> {
+pub(super) fn list(
+    runtime: &Arc<Runtime>,
+    name: &str,
+    prepared: &Prepared,
+) -> Result<Vec<ToolSpec>, LoadError> {
     let tools = list_once(runtime, name, prepared)?;
     if list_once(runtime, name, prepared)? != tools {
         return Err(LoadError::Unsteady);
@@ -227,7 +236,11 @@ pub(super) fn list(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> R
     Ok(tools)
 }
 
-fn list_once(runtime: &Arc<Runtime>, name: &str, prepared: &Prepared) -> Result<Vec<ToolSpec>, LoadError> {
+fn list_once(
+    runtime: &Arc<Runtime>,
+    name: &str,
+    prepared: &Prepared,
+) -> Result<Vec<ToolSpec>, LoadError> {
     let deadline = Instant::now() + LISTING_TIME;
     let surroundings = Surroundings::bare(Arc::new(Rules::nothing()));
     let cancel = CancellationToken::new();

@@ -27,7 +27,11 @@ pub struct Access {
 }
 
 /// The tools of `plugin` under `access`, those that `offers` lets through.
-pub fn tools(plugin: &Arc<Plugin>, access: &Access, offers: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
+pub fn tools(
+    plugin: &Arc<Plugin>,
+    access: &Access,
+    offers: impl Fn(&str) -> bool,
+) -> Vec<Arc<dyn Tool>> {
     let environment: Arc<[(String, String)]> = access.environment.clone().into();
     let settings = Arc::new(access.settings.clone());
     let http = access.http.clone().unwrap_or_else(|| Arc::new(HttpAccess::nothing(&plugin.name)));
@@ -129,7 +133,8 @@ pub(super) fn call(
     };
     let begun = Instant::now();
     let deadline = begun + around.limits.timeout;
-    let ran = run::call_tool(plugin.runtime(), &prepared, around, name, arguments, deadline, cancel);
+    let ran =
+        run::call_tool(plugin.runtime(), &prepared, around, name, arguments, deadline, cancel);
     let elapsed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut reply = failure::reply(ran, &around.limits, elapsed);
     reply.receipt.plugin = Some(plugin.name.clone());

@@ -79,7 +79,10 @@ impl CallState {
 
 impl cli::terminal_input::Host for CallState {}
 impl cli::terminal_input::HostTerminalInput for CallState {
-    fn drop(&mut self, terminal: Resource<cli::terminal_input::TerminalInput>) -> wasmtime::Result<()> {
+    fn drop(
+        &mut self,
+        terminal: Resource<cli::terminal_input::TerminalInput>,
+    ) -> wasmtime::Result<()> {
         self.table.delete(terminal)?;
         Ok(())
     }
@@ -87,7 +90,10 @@ impl cli::terminal_input::HostTerminalInput for CallState {
 
 impl cli::terminal_output::Host for CallState {}
 impl cli::terminal_output::HostTerminalOutput for CallState {
-    fn drop(&mut self, terminal: Resource<cli::terminal_output::TerminalOutput>) -> wasmtime::Result<()> {
+    fn drop(
+        &mut self,
+        terminal: Resource<cli::terminal_output::TerminalOutput>,
+    ) -> wasmtime::Result<()> {
         self.table.delete(terminal)?;
         Ok(())
     }
@@ -118,7 +124,10 @@ impl cli::terminal_stderr::Host for CallState {
 }
 
 fn random_bytes(len: u64) -> wasmtime::Result<Vec<u8>> {
-    wasmtime::ensure!(len <= MAX_RANDOM, "{len} random bytes asked for at once; at most {MAX_RANDOM} are given");
+    wasmtime::ensure!(
+        len <= MAX_RANDOM,
+        "{len} random bytes asked for at once; at most {MAX_RANDOM} are given"
+    );
     let mut bytes = vec![0; usize::try_from(len)?];
     getrandom::fill(&mut bytes).map_err(|error| wasmtime::format_err!("no randomness: {error}"))?;
     Ok(bytes)

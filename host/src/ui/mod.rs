@@ -1,7 +1,7 @@
 //! What the user sees: the two streams, colour, text for people and JSON for programs.
 
-pub mod json;
 mod approver;
+pub mod json;
 mod output;
 mod paint;
 mod reply;

@@ -31,7 +31,8 @@ pub fn standard() -> &'static Arc<Plugin> {
 
 pub fn executor() -> &'static tokio::runtime::Runtime {
     static EXECUTOR: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
-    EXECUTOR.get_or_init(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap())
+    EXECUTOR
+        .get_or_init(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap())
 }
 
 pub struct Lab {

@@ -3,86 +3,22 @@
 use std::io;
 use std::sync::Arc;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use wasmtime::component::Resource;
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     self, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
     DirectoryEntryStream, ErrorCode, Filesize, MetadataHashValue, NewTimestamp, OpenFlags,
     PathFlags,
 };
-use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use crate::text::escape_line;
 
 use super::directory::DirStream;
 use super::metadata::{file_times, identity, stat_of};
-use super::place::{Place, Target, Trouble};
-use super::stream::{Reader, Writer, read_at, write_all_at};
-use super::{DirNode, FileNode, GuardView, Node, Refusal};
-
-impl GuardView<'_> {
-    // The generated interface names the descriptor type of another implementation. A resource is
-    // only a number in the table, so ours stands there under that name.
-    fn node(&self, fd: &Resource<Descriptor>) -> wasmtime::Result<&Node> {
-        Ok(self.table.get(&Resource::<Node>::new_borrow(fd.rep()))?)
-    }
-
-    fn dir(&self, fd: &Resource<Descriptor>) -> FsResult<DirNode> {
-        match self.node(fd).map_err(FsError::trap)? {
-            Node::Dir(dir) => Ok(dir.clone()),
-            Node::File(_) => Err(ErrorCode::NotDirectory.into()),
-        }
-    }
-
-    fn file(&self, fd: &Resource<Descriptor>) -> FsResult<&FileNode> {
-        match self.node(fd).map_err(FsError::trap)? {
-            Node::File(file) => Ok(file),
-            Node::Dir(_) => Err(ErrorCode::IsDirectory.into()),
-        }
-    }
-
-    fn writable(&self, fd: &Resource<Descriptor>) -> FsResult<&FileNode> {
-        let file = self.file(fd)?;
-        if file.write { Ok(file) } else { Err(ErrorCode::NotPermitted.into()) }
-    }
-
-    fn push(&mut self, node: Node) -> FsResult<Resource<Descriptor>> {
-        let fd = self.table.push(node)?;
-        Ok(Resource::new_own(fd.rep()))
-    }
-
-    /// Turns what went wrong into what the guest sees, and notes it.
-    fn fail(&mut self, trouble: Trouble) -> FsError {
-        match trouble {
-            Trouble::Refused(refusal) => self.guard.refuse(refusal),
-            Trouble::Io(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
-                let limit = self.guard.rules.quota;
-                self.guard.refuse(Refusal::Quota { limit })
-            }
-            Trouble::Io(error) => error.into(),
-        }
-    }
-
-    fn checked<T>(&mut self, result: Result<T, Trouble>) -> FsResult<T> {
-        result.map_err(|trouble| self.fail(trouble))
-    }
-
-    fn set_times_of(&self, place: &Place, times: std::fs::FileTimes) -> Result<(), Trouble> {
-        self.guard.may_write(place)?;
-        self.guard.keep(place)?;
-        let mut options = cap_std::fs::OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        #[cfg(unix)]
-        {
-            use cap_std::fs::OpenOptionsExt;
-            options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        }
-        let file = place.parent.open_with(&place.name, &options)?.into_std();
-        file.set_times(times)?;
-        Ok(())
-    }
-}
+use super::place::{Target, Trouble};
+use super::stream::{Reader, read_at, write_all_at};
+use super::{GuardView, Node, Refusal};
 
 impl preopens::Host for GuardView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
@@ -139,7 +75,10 @@ impl types::HostDescriptor for GuardView<'_> {
         self.writer(&fd, Some(offset))
     }
 
-    fn append_via_stream(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DynOutputStream>> {
+    fn append_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+    ) -> FsResult<Resource<DynOutputStream>> {
         self.writer(&fd, None)
     }
 
@@ -246,7 +185,11 @@ impl types::HostDescriptor for GuardView<'_> {
         Ok(Resource::new_own(stream.rep()))
     }
 
-    async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+    async fn create_directory_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
         let dir = self.dir(&fd)?;
         let result = self.guard.create_directory(&dir, &path);
         self.checked(result)
@@ -301,7 +244,12 @@ impl types::HostDescriptor for GuardView<'_> {
         Err(self.guard.refuse(Refusal::Link { path: escape_line(&new) }))
     }
 
-    async fn symlink_at(&mut self, fd: Resource<Descriptor>, _old: String, new: String) -> FsResult<()> {
+    async fn symlink_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        _old: String,
+        new: String,
+    ) -> FsResult<()> {
         self.dir(&fd)?;
         Err(self.guard.refuse(Refusal::Link { path: escape_line(&new) }))
     }
@@ -335,7 +283,11 @@ impl types::HostDescriptor for GuardView<'_> {
         target.into_os_string().into_string().map_err(|_| ErrorCode::IllegalByteSequence.into())
     }
 
-    async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+    async fn remove_directory_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> FsResult<()> {
         let dir = self.dir(&fd)?;
         let result = self.guard.remove_directory(&dir, &path);
         self.checked(result)
@@ -405,30 +357,6 @@ impl types::HostDirectoryEntryStream for GuardView<'_> {
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
         self.table.delete(Resource::<DirStream>::new_own(stream.rep()))?;
         Ok(())
-    }
-}
-
-impl GuardView<'_> {
-    fn writer(
-        &mut self,
-        fd: &Resource<Descriptor>,
-        at: Option<u64>,
-    ) -> FsResult<Resource<DynOutputStream>> {
-        let file = Arc::clone(&self.writable(fd)?.file);
-        let meter = Arc::clone(&self.guard.meter);
-        let stream: DynOutputStream = Box::new(Writer { file, at, meter });
-        Ok(self.table.push(stream)?)
-    }
-
-    fn flush_to_disk(
-        &self,
-        fd: &Resource<Descriptor>,
-        flush: fn(&std::fs::File) -> io::Result<()>,
-    ) -> FsResult<()> {
-        match self.node(fd).map_err(FsError::trap)? {
-            Node::File(file) => Ok(flush(&file.file)?),
-            Node::Dir(dir) => Ok(flush(&dir.dir.try_clone()?.into_std_file())?),
-        }
     }
 }
 

@@ -32,7 +32,8 @@ impl Guard {
 
     /// Tells the store how the paths that this call changed look now.
     pub(super) fn settle(&self) {
-        let roots: Vec<_> = self.rules.roots.iter().map(|root| root.real.to_string_lossy()).collect();
+        let roots: Vec<_> =
+            self.rules.roots.iter().map(|root| root.real.to_string_lossy()).collect();
         let changed: Vec<(&str, &str)> =
             self.changed.keys().map(|(root, path)| (&*roots[*root], path.as_str())).collect();
         if !changed.is_empty() {
@@ -47,7 +48,9 @@ impl Guard {
         match place.name.to_str() {
             Some(name) => Ok(Kept { root: root.real.to_string_lossy(), place, name, label }),
             // It could not be written into the index.
-            None => Err(Refusal::CannotKeep { path: label, why: "its name is not UTF-8".to_owned() }),
+            None => {
+                Err(Refusal::CannotKeep { path: label, why: "its name is not UTF-8".to_owned() })
+            }
         }
     }
 }
@@ -62,7 +65,12 @@ struct Kept<'a> {
 
 impl Kept<'_> {
     fn change(&self) -> Change<'_> {
-        Change { root: &self.root, path: &self.place.path, parent: &self.place.parent, name: self.name }
+        Change {
+            root: &self.root,
+            path: &self.place.path,
+            parent: &self.place.parent,
+            name: self.name,
+        }
     }
 
     fn refuse(&self, why: &str) -> Refusal {

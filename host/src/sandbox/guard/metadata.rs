@@ -14,7 +14,12 @@ use super::{DirNode, Guard, Node, open};
 
 impl Guard {
     /// The metadata of `path`, following a link at its end when asked to.
-    pub(super) fn look(&self, from: &DirNode, path: &str, follow: bool) -> Result<Metadata, Trouble> {
+    pub(super) fn look(
+        &self,
+        from: &DirNode,
+        path: &str,
+        follow: bool,
+    ) -> Result<Metadata, Trouble> {
         let (mut from, mut path) = (from.clone(), path.to_owned());
         for _ in 0..MAX_LINKS {
             let place = match self.locate(&from, &path)? {
@@ -73,7 +78,10 @@ fn datetime(time: SystemTime) -> Option<Datetime> {
     Some(Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() })
 }
 
-pub(super) fn file_times(accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<std::fs::FileTimes> {
+pub(super) fn file_times(
+    accessed: NewTimestamp,
+    modified: NewTimestamp,
+) -> FsResult<std::fs::FileTimes> {
     let time = |new: NewTimestamp| match new {
         NewTimestamp::NoChange => Ok(None),
         NewTimestamp::Now => Ok(Some(SystemTime::now())),

@@ -7,6 +7,7 @@
 
 mod descriptor;
 mod directory;
+mod handles;
 mod keep;
 mod metadata;
 mod open;

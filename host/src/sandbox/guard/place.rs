@@ -135,7 +135,9 @@ impl Guard {
         let now = match place.path.rsplit_once('/') {
             // Directly in the root, which is pinned by its handle and has no other place.
             None => place.path.clone(),
-            Some((above, _)) => join(&real_path(&place.parent, root, "", above)?, last(&place.path)),
+            Some((above, _)) => {
+                join(&real_path(&place.parent, root, "", above)?, last(&place.path))
+            }
         };
         // Judged with the root's own name in front: a granted folder may itself be `.git`.
         for path in [&place.path, &now] {
@@ -215,11 +217,7 @@ pub(super) fn explain(error: io::Error, path: &str) -> Trouble {
     let escape = error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none();
     #[cfg(unix)]
     let escape = escape || error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error());
-    if escape {
-        Refusal::Outside { path: escape_line(path) }.into()
-    } else {
-        error.into()
-    }
+    if escape { Refusal::Outside { path: escape_line(path) }.into() } else { error.into() }
 }
 
 /// Where the open directory is now, relative to its root.

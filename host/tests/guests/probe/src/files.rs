@@ -16,7 +16,9 @@ pub(crate) fn run(mut args: Args) -> Result<Reply, Failure> {
     let done = attempt(&op, &path, &to, &text, n);
     match done {
         Ok(said) => Ok(Reply::text(said)),
-        Err(error) => Err(failure(FailureCode::Failed, format!("{op} `{path}`: {:?} {error}", error.kind()))),
+        Err(error) => {
+            Err(failure(FailureCode::Failed, format!("{op} `{path}`: {:?} {error}", error.kind())))
+        }
     }
 }
 
@@ -29,20 +31,34 @@ fn attempt(op: &str, path: &str, to: &str, text: &str, n: u64) -> io::Result<Str
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }
         "write" => fs::write(path, text).map(done),
-        "append" => OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes()).map(done),
-        "create_new" => {
-            OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes()).map(done)
-        }
+        "append" => OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path)?
+            .write_all(text.as_bytes())
+            .map(done),
+        "create_new" => OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)?
+            .write_all(text.as_bytes())
+            .map(done),
         // As careful programs replace a file: beside it, then over it.
         "replace" => {
             fs::write(to, text)?;
             fs::rename(to, path).map(done)
         }
         "temporary" => {
-            OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())?;
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(path)?
+                .write_all(text.as_bytes())?;
             panic!("dies with its temporary file still there")
         }
-        "truncate" => OpenOptions::new().write(true).truncate(true).open(path).map(|_| "done".to_owned()),
+        "truncate" => {
+            OpenOptions::new().write(true).truncate(true).open(path).map(|_| "done".to_owned())
+        }
         "set_len" => OpenOptions::new().write(true).open(path)?.set_len(n).map(done),
         // A hole and then one byte: what is written is small, where it is written is not.
         "write_at" => {
@@ -75,7 +91,11 @@ fn attempt(op: &str, path: &str, to: &str, text: &str, n: u64) -> io::Result<Str
             for entry in fs::read_dir(path)? {
                 let entry = entry?;
                 let kind = entry.file_type()?;
-                names.push(format!("{}{}", entry.file_name().to_string_lossy(), if kind.is_dir() { "/" } else { "" }));
+                names.push(format!(
+                    "{}{}",
+                    entry.file_name().to_string_lossy(),
+                    if kind.is_dir() { "/" } else { "" }
+                ));
             }
             names.sort();
             Ok(names.join("\n"))

@@ -29,8 +29,14 @@ pub(crate) fn run(mut args: Args) -> Result<Reply, Failure> {
             format!("{}", CALLS.fetch_add(1, Ordering::Relaxed) + 1)
         }
         "environment" => {
-            let all: Vec<String> = std::env::vars().map(|(name, value)| format!("{name}={value}")).collect();
-            format!("{} variables: {}; {} arguments", all.len(), all.join(" "), std::env::args().count())
+            let all: Vec<String> =
+                std::env::vars().map(|(name, value)| format!("{name}={value}")).collect();
+            format!(
+                "{} variables: {}; {} arguments",
+                all.len(),
+                all.join(" "),
+                std::env::args().count()
+            )
         }
         "stdin" => {
             let mut text = String::new();
@@ -39,7 +45,11 @@ pub(crate) fn run(mut args: Args) -> Result<Reply, Failure> {
         }
         "clock" => format!("{:?}", std::time::SystemTime::now().elapsed().is_ok()),
         "progress" => {
-            clawhold_sdk::bindings::clawhold::tool::host::progress(1, Some(2), "half \u{1b}[31mway");
+            clawhold_sdk::bindings::clawhold::tool::host::progress(
+                1,
+                Some(2),
+                "half \u{1b}[31mway",
+            );
             "told".to_owned()
         }
         "cancelled" => format!("{}", clawhold_sdk::bindings::clawhold::tool::host::cancelled()),

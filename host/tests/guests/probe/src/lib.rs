@@ -16,7 +16,9 @@ impl Plugin for Probe {
             .into_iter()
             .map(|name| Tool::new(name, "Tries what `op` says.", ANY))
             .collect();
-        tools.push(Tool::new("look", "The same as `files`, declared to read only.", ANY).read_only());
+        tools.push(
+            Tool::new("look", "The same as `files`, declared to read only.", ANY).read_only(),
+        );
         tools
     }
 
