@@ -9,7 +9,7 @@ use clawhold::policy::{
 use proptest::prelude::*;
 
 const HOST: Ceiling =
-    Ceiling { memory: 256 << 20, timeout: Duration::from_secs(60), output: 1 << 20 };
+    Ceiling { memory: 256 << 20, timeout: Duration::from_mins(1), output: 1 << 20 };
 
 /// Few names, so that lists meet often.
 fn dir() -> impl Strategy<Value = String> {
@@ -23,7 +23,8 @@ fn name() -> impl Strategy<Value = String> {
 
 fn http() -> impl Strategy<Value = (String, Vec<String>)> {
     let method = prop::sample::select(vec!["GET", "POST"]).prop_map(str::to_owned);
-    let host = prop::sample::select(vec!["a.example", "b.example"]).prop_map(str::to_owned);
+    let host = prop::sample::select(vec!["a.example", "b.example", "*.example", "*"])
+        .prop_map(str::to_owned);
     (host, prop::collection::vec(method, 1..3))
 }
 
@@ -55,7 +56,10 @@ fn grant() -> impl Strategy<Value = Grant> {
         |(read, write, http, env, settings)| Grant {
             read: Some(read),
             write: Some(write),
-            http: http.into_iter().map(|(host, methods)| HttpGrant { host, methods }).collect(),
+            http: http
+                .into_iter()
+                .map(|(host, methods)| HttpGrant { host, methods, addresses: Vec::new() })
+                .collect(),
             env,
             settings: settings.into_iter().map(|name| (name, "value".to_owned())).collect(),
             ..Grant::default()
@@ -104,12 +108,23 @@ fn allowed(effective: &Effective) -> Vec<String> {
             all.push(format!("write {path}"));
         }
     }
-    for rule in &effective.http {
-        all.extend(rule.methods.iter().map(|method| format!("{method} {}", rule.host)));
+    for host in ["a.example", "b.example", "c.example", "d.other"] {
+        for method in ["GET", "POST"] {
+            let may = |rule: &HttpGrant| {
+                covers(&rule.host, host) && rule.methods.iter().any(|m| m == method)
+            };
+            if effective.http.iter().any(may) {
+                all.push(format!("{method} {host}"));
+            }
+        }
     }
     all.extend(effective.env.iter().map(|name| format!("env {name}")));
     all.extend(effective.settings.keys().map(|name| format!("setting {name}")));
     all
+}
+
+fn covers(rule: &str, host: &str) -> bool {
+    rule == "*" || rule == host || rule.strip_prefix('*').is_some_and(|rest| host.ends_with(rest))
 }
 
 /// What a manifest allows by itself, computed in the plainest way.
@@ -117,9 +132,11 @@ fn declared(manifest: &Manifest) -> Vec<String> {
     let all = Grant {
         read: Some(vec![".".into(), "/".into()]),
         write: Some(vec![".".into(), "/".into()]),
-        http: ["a.example", "b.example"]
-            .map(|host| HttpGrant { host: host.into(), methods: vec!["GET".into(), "POST".into()] })
-            .to_vec(),
+        http: vec![HttpGrant {
+            host: "*".into(),
+            methods: vec!["GET".into(), "POST".into()],
+            addresses: Vec::new(),
+        }],
         env: ["A", "B", "C"].map(str::to_owned).to_vec(),
         settings: ["A", "B", "C"].map(|name| (name.to_owned(), String::new())).into(),
         ..Grant::default()
@@ -162,7 +179,7 @@ proptest! {
                 "write" => below(&write, which),
                 "env" => grant.env.iter().any(|name| name == which),
                 "setting" => grant.settings.contains_key(which),
-                method => grant.http.iter().any(|rule| rule.host == which && rule.methods.iter().any(|m| m == method)),
+                method => grant.http.iter().any(|rule| covers(&rule.host, which) && rule.methods.iter().any(|m| m == method)),
             };
             prop_assert!(granted, "{} is not granted", one);
         }
@@ -175,6 +192,12 @@ proptest! {
         let readable = |read: &[String], write: &[String]| below(read, &path) || below(write, &path);
         let (read, write) = (grant.read.clone().unwrap_or_default(), grant.write.clone().unwrap_or_default());
         let needs = &manifest.needs;
+        for host in ["a.example", "c.example", "d.other"] {
+            let asked = needs.http.iter().any(|need| covers(&need.host, host) && need.methods.contains(&"GET".to_owned()));
+            let given = grant.http.iter().any(|rule| covers(&rule.host, host) && rule.methods.contains(&"GET".to_owned()));
+            let wanted = format!("GET {host}");
+            prop_assert_eq!(allowed(&decision).contains(&wanted), asked && given, "{}", wanted);
+        }
         prop_assert_eq!(decision.reads(&path), readable(&needs.read, &needs.write) && readable(&read, &write));
         prop_assert_eq!(decision.writes(&path), below(&needs.write, &path) && below(&write, &path));
     }

@@ -60,7 +60,9 @@ impl Home {
         let flags = Flags { workdir: Some(self.0.path().join("work")), ..Flags::default() };
         let settings =
             Settings::load(&flags, Env::of(&[("CLAWHOLD_HOME", home.to_str().unwrap())])).unwrap();
-        let host = Host::open_asking(&settings, Some(consent)).unwrap();
+        let host =
+            Host::open_with(&settings, std::sync::Arc::new(clawhold::tool::DenyAll), Some(consent))
+                .unwrap();
         host.plugins()[1].state.clone()
     }
 

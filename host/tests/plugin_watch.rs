@@ -53,7 +53,7 @@ impl Session {
 
     fn hears(&self, part: &str) {
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
+        while begun.elapsed() < Duration::from_mins(1) {
             if self.told.lock().unwrap().iter().any(|line| line.contains(part)) {
                 return;
             }

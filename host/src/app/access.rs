@@ -8,9 +8,11 @@ use cap_std::fs::Dir;
 
 use crate::config::Settings;
 use crate::journal::UndoStore;
-use crate::policy::{Ceiling, Effective, HttpGrantRules, SecretHeader};
-use crate::sandbox::{Access, HttpAccess, Limits, Root, Rules, Seen};
+use crate::policy::{Ceiling, Effective};
+use crate::sandbox::{Access, Limits, Root, Rules, Seen};
 use crate::workspace::Workdir;
+
+use super::network;
 
 /// Bytes that one call may write, unless granted otherwise.
 const QUOTA: u64 = 1 << 30;
@@ -63,7 +65,7 @@ impl Place {
                 seen: Arc::clone(&self.seen),
                 undo: Arc::clone(&self.undo),
             }),
-            http: http(plugin, effective, settings)?.map(Arc::new),
+            http: network::access(settings, plugin, effective)?,
             limits: limits(effective.limits),
             environment: environment.collect(),
             settings: effective.settings.clone(),
@@ -87,30 +89,6 @@ impl Place {
         };
         Ok(Root { dir, real, guest_name: name.to_owned(), writable })
     }
-}
-
-/// The requests that `effective` allows, with the secrets that the host adds to them. One that is
-/// not there is left out: the service says best what it misses.
-fn http(
-    plugin: &str,
-    effective: &Effective,
-    settings: &Settings,
-) -> Result<Option<HttpAccess>, String> {
-    if effective.http.is_empty() {
-        return Ok(None);
-    }
-    let mut secrets = Vec::new();
-    for rule in &effective.secrets {
-        let failed = |why: String| format!("its secret `{}` cannot be used: {why}", rule.name);
-        let value = settings.secret(&rule.from).map_err(|error| failed(error.to_string()))?;
-        if let Some(value) = value {
-            let header = SecretHeader::new(&rule.host, &rule.header, value.expose(), &rule.format);
-            secrets.push(header.map_err(|error| failed(error.to_string()))?);
-        }
-    }
-    let rules =
-        HttpGrantRules::granted(&effective.http, secrets).map_err(|error| error.to_string())?;
-    Ok(Some(HttpAccess::new(plugin, rules)))
 }
 
 /// What the host allows a call at the most where the user says nothing.

@@ -7,6 +7,7 @@ mod bash;
 mod consent;
 mod doctor;
 mod lockfile;
+mod network;
 mod plugins;
 mod prompt;
 mod service;

@@ -103,11 +103,11 @@ impl Settings {
             .collect()
     }
 
-    /// The secret that `source` (`env:NAME` or `file:PATH`) stands for; none where the variable is
-    /// unset.
-    pub fn secret(&self, source: &str) -> Result<Option<Secret>, ConfigError> {
+    /// The secret behind `source` (`env:NAME` or `file:PATH`), for the plugin `name`; none where
+    /// the variable is unset.
+    pub fn secret(&self, name: &str, source: &str) -> Result<Option<Secret>, ConfigError> {
         let base = self.paths.config_file.parent().unwrap_or(Path::new(""));
-        key::resolve("", source, &self.env, base)
+        key::resolve(name, source, &self.env, base)
     }
 
     fn model_or_default(&self) -> Result<Valued<String>, ConfigError> {

@@ -156,6 +156,11 @@ impl Guard {
         if holds_protected(&label) {
             return Err(Refusal::HoldsProtected { path: escape_line(&label) }.into());
         }
+        // A folder above our own would take them along to a place that is not watched.
+        let real = self.rules.roots[place.root].real.join(&place.path);
+        if self.rules.off_limits.iter().any(|ours| ours.starts_with(&real)) {
+            return Err(Refusal::OffLimits { path: escape_line(&label) }.into());
+        }
         Ok(())
     }
 }

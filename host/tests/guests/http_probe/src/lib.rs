@@ -2,6 +2,8 @@
 //! client library's caution, and says what came of it. The tests that use it are
 //! `guard_http.rs`.
 
+#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the component uses it"))]
+
 mod ask;
 
 use clawhold_sdk::{Args, Failure, FailureCode, Plugin, Reply, Tool, failure::failure};

@@ -1,6 +1,8 @@
 //! A guest that tries whatever a test asks of it, and says what came of it. The tests that use it
 //! are `sandbox_hostile.rs` and `guard_*.rs`.
 
+#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the component uses it"))]
+
 mod files;
 mod hostile;
 

@@ -1,6 +1,8 @@
 //! A guest whose constructor never ends, so that it never comes to its first call. The test that
 //! uses it is `sandbox_hostile.rs`.
 
+#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the component uses it"))]
+
 use clawhold_sdk::{Args, Failure, Plugin, Reply, Tool};
 
 #[cfg(target_arch = "wasm32")]
