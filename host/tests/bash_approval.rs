@@ -60,9 +60,10 @@ async fn the_whole_line_is_shown_and_the_answer_holds() {
     assert_eq!(refused.receipt.denials[0].what, "command");
     let refused = call().await;
     assert!(refused.observation().contains("use make"), "{}", refused.observation());
-    let asked = user.asked.lock().unwrap();
-    assert!(asked.iter().all(|question| question.what == line && question.remember.is_none()));
-    drop(asked);
+    {
+        let asked = user.asked.lock().unwrap();
+        assert!(asked.iter().all(|question| question.what == line && question.remember.is_none()));
+    }
     // What the rules allow is not asked about.
     assert_eq!(lab.bash("cat made").await, "2\nexit code: 0");
     assert_eq!(user.asked.lock().unwrap().len(), 3);

@@ -6,10 +6,8 @@ use clawhold::model::{Outcome, ToolCall};
 use clawhold::sandbox::{self, Runtime};
 use clawhold::tool::{CallContext, PathScope, Registry};
 
+use crate::lab;
 use crate::measure::{Times, shown};
-
-#[path = "../../tests/support/lab.rs"]
-mod lab;
 
 pub fn run() {
     read();

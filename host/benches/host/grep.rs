@@ -8,10 +8,8 @@ use clawhold::sandbox::Limits;
 use clawhold::tool::CallContext;
 use serde_json::json;
 
+use crate::lab;
 use crate::measure::Times;
-
-#[path = "../../tests/support/lab.rs"]
-mod lab;
 
 const FILES: usize = 20_000;
 const BYTES: usize = 10 << 10;
@@ -19,7 +17,7 @@ const BYTES: usize = 10 << 10;
 pub fn run() {
     let temp = tempfile::tempdir().unwrap();
     plant(temp.path());
-    let limits = Limits { timeout: std::time::Duration::from_secs(120), ..Limits::default() };
+    let limits = Limits { timeout: std::time::Duration::from_mins(2), ..Limits::default() };
     let tools = lab::tools_over(lab::standard(), temp.path(), false, limits, 0);
     let tool = &tools["grep"];
     for (name, pattern) in [

@@ -8,6 +8,8 @@
 mod bash;
 mod call;
 mod grep;
+#[path = "../../tests/support/lab.rs"]
+mod lab;
 mod measure;
 mod start;
 mod turns;

@@ -143,9 +143,7 @@ impl Host {
 /// A sandbox runtime that compiles in a child of this binary and keeps the result.
 fn runtime(settings: &Settings) -> anyhow::Result<Arc<Runtime>> {
     let compiler = match own_binary() {
-        Some(program) => {
-            Compiler::Child { program, time_limit: std::time::Duration::from_secs(60) }
-        }
+        Some(program) => Compiler::Child { program, time_limit: std::time::Duration::from_mins(1) },
         None => Compiler::InProcess,
     };
     let cache = Some(settings.paths.cache_dir.clone());

@@ -1,5 +1,7 @@
 //! From what came of a call to the reply that the model reads.
 
+use std::fmt::Write as _;
+
 use wasmtime::{Trap, WasmBacktrace};
 
 use crate::model::{Failure, FailureCode, Outcome, Receipt, ToolReply};
@@ -117,7 +119,7 @@ pub(super) fn chain(error: &wasmtime::Error, output: &Output) -> String {
         if !stream.is_empty() {
             let from =
                 crate::text::floor_boundary(stream, stream.len().saturating_sub(STREAM_TAIL));
-            text.push_str(&format!("\nits {name}: {}", &stream[from..]));
+            let _ = write!(text, "\nits {name}: {}", &stream[from..]);
         }
     }
     text

@@ -128,7 +128,10 @@ mod tests {
             match expect {
                 None => assert_eq!(got, None, "{import}"),
                 Some(word) => {
-                    assert!(got.as_ref().is_some_and(|got| got.contains(word)), "{import}: {got:?}")
+                    assert!(
+                        got.as_ref().is_some_and(|got| got.contains(word)),
+                        "{import}: {got:?}"
+                    );
                 }
             }
         };

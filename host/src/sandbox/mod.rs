@@ -87,7 +87,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory: 256 << 20, timeout: Duration::from_secs(60), output: 1 << 20 }
+        Self { memory: 256 << 20, timeout: Duration::from_mins(1), output: 1 << 20 }
     }
 }
 

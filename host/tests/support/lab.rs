@@ -1,6 +1,10 @@
 //! A workdir in a temporary folder and the standard plugin's tools over it, in the real sandbox.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "`json!` makes a value, and a test reads better so"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,7 +112,10 @@ impl Lab {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let entry = entry.unwrap();
                 let name = entry.file_name().to_string_lossy().into_owned();
-                assert!(!name.ends_with(".tmp"), "{name} was left behind");
+                assert!(
+                    Path::new(&name).extension().is_none_or(|extension| extension != "tmp"),
+                    "{name} was left behind"
+                );
                 if entry.file_type().unwrap().is_dir() {
                     folders.push(entry.path());
                 }

@@ -241,7 +241,7 @@ impl types::HostDescriptor for GuardView<'_> {
         new: String,
     ) -> FsResult<()> {
         self.dir(&fd)?;
-        Err(self.guard.refuse(Refusal::Link { path: escape_line(&new) }))
+        Err(self.guard.refuse(&Refusal::Link { path: escape_line(&new) }))
     }
 
     async fn symlink_at(
@@ -251,7 +251,7 @@ impl types::HostDescriptor for GuardView<'_> {
         new: String,
     ) -> FsResult<()> {
         self.dir(&fd)?;
-        Err(self.guard.refuse(Refusal::Link { path: escape_line(&new) }))
+        Err(self.guard.refuse(&Refusal::Link { path: escape_line(&new) }))
     }
 
     async fn open_at(

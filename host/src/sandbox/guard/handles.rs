@@ -46,10 +46,10 @@ impl GuardView<'_> {
     /// Turns what went wrong into what the guest sees, and notes it.
     pub(super) fn fail(&mut self, trouble: Trouble) -> FsError {
         match trouble {
-            Trouble::Refused(refusal) => self.guard.refuse(refusal),
+            Trouble::Refused(refusal) => self.guard.refuse(&refusal),
             Trouble::Io(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
                 let limit = self.guard.rules.quota;
-                self.guard.refuse(Refusal::Quota { limit })
+                self.guard.refuse(&Refusal::Quota { limit })
             }
             Trouble::Io(error) => error.into(),
         }

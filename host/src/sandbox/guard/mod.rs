@@ -196,8 +196,8 @@ impl Guard {
         self.rules.seen.learn(read.into_iter().chain(changed));
     }
 
-    fn refuse(&mut self, refusal: Refusal) -> wasmtime_wasi::p2::FsError {
-        self.record.refuse(&refusal);
+    fn refuse(&mut self, refusal: &Refusal) -> wasmtime_wasi::p2::FsError {
+        self.record.refuse(refusal);
         refusal.errno().into()
     }
 }

@@ -79,7 +79,6 @@ impl Refusal {
     /// The operation in one word, for the receipt.
     pub(crate) fn what(&self) -> &'static str {
         match self {
-            Self::Outside { .. } | Self::AbsoluteLink { .. } | Self::OffLimits { .. } => "open",
             Self::Protected { .. }
             | Self::HoldsProtected { .. }
             | Self::ReadOnly { .. }
@@ -87,7 +86,12 @@ impl Refusal {
             Self::Link { .. } => "link",
             Self::Quota { .. } | Self::NotWritten { .. } => "write-more",
             Self::Secret { .. } => "read",
-            Self::Stale { .. } | Self::TooManyOpen { .. } | Self::NotRegular { .. } => "open",
+            Self::Outside { .. }
+            | Self::AbsoluteLink { .. }
+            | Self::OffLimits { .. }
+            | Self::Stale { .. }
+            | Self::TooManyOpen { .. }
+            | Self::NotRegular { .. } => "open",
         }
     }
 

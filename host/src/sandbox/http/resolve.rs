@@ -106,7 +106,7 @@ mod tests {
             match (judge(rule, &parse(found)), expect) {
                 (Ok(free), Ok(expect)) => assert_eq!(free, parse(expect), "{found:?}"),
                 (Err(error), Err(word)) => {
-                    assert!(error.to_string().contains(word), "{found:?}: {error}")
+                    assert!(error.to_string().contains(word), "{found:?}: {error}");
                 }
                 (got, _) => panic!("{found:?}: {got:?}"),
             }

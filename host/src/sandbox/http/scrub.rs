@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn every_spelling_is_found() {
         let scrub = scrub(CANARY, "{}");
-        let hexadecimal: String = CANARY.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hexadecimal: Vec<String> = CANARY.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hexadecimal = hexadecimal.concat();
         for spelling in [
             CANARY.to_owned(),
             "sk-CANARY%2f0123%2b%22456".to_owned(),

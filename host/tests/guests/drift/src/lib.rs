@@ -1,6 +1,8 @@
 //! A guest that describes its tool otherwise each time it is asked. The test that uses it is
 //! `plugin_pinning.rs`.
 
+#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only the component uses it"))]
+
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use clawhold_sdk::{Args, Failure, Plugin, Reply, Tool};
