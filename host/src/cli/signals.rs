@@ -20,6 +20,8 @@ pub(super) struct Signals {
     heard: Arc<AtomicBool>,
 }
 
+/// `SIGXFSZ`, the same number on Linux and macOS.
+const SIZE_LIMIT: i32 = 25;
 const NONE: u8 = 0;
 const INTERRUPTED: u8 = 1;
 const TERMINATED: u8 = 2;
@@ -49,6 +51,9 @@ impl Signals {
                 }
             });
         }
+        // A limit on the size of files (`ulimit -f`) then fails the write instead of ending the
+        // process, and the tool can say so.
+        let _ = signal(SignalKind::from_raw(SIZE_LIMIT))?;
         Ok(signals)
     }
 

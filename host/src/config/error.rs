@@ -14,7 +14,11 @@ pub enum ConfigError {
          CLAWHOLD_HOME to a directory that Clawhold may use"
     )]
     NoHome,
-    #[error("cannot read `{}`: {cause}", .path.display())]
+    #[error(
+        "cannot read `{}`: {cause}; make it readable, or name another file with `--config` or \
+         another directory with CLAWHOLD_HOME",
+        .path.display()
+    )]
     Unreadable { path: PathBuf, cause: std::io::Error },
     #[error("cannot change `{}`: {cause}", .path.display())]
     Unwritable { path: PathBuf, cause: std::io::Error },

@@ -31,7 +31,14 @@ pub struct SessionSummary {
 /// The sessions in the folder `sessions`, newest first. Only the beginning of each is read. A
 /// folder that does not exist has none.
 pub fn list(sessions: &Path) -> Result<Vec<SessionSummary>, JournalError> {
-    Ok(ids(sessions)?.iter().map(|id| summary(sessions, id)).collect())
+    let mut found: Vec<_> = ids(sessions)?.iter().map(|id| summary(sessions, id)).collect();
+    // Ids tell the second, records the millisecond.
+    found.sort_by(|a, b| {
+        let key =
+            |one: &SessionSummary| (one.session.get(..15).map(str::to_owned), one.started.clone());
+        key(b).cmp(&key(a))
+    });
+    Ok(found)
 }
 
 /// The newest session that worked in `workdir`.

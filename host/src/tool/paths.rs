@@ -180,10 +180,8 @@ impl Refusal {
     pub(super) fn into_reply(self) -> ToolReply {
         match self {
             Self::Outside(denial) => {
-                let message = format!(
-                    "denied by the host: {} `{}`: {}",
-                    denial.what, denial.subject, denial.reason
-                );
+                let message =
+                    format!("cannot {} `{}`: {}", denial.what, denial.subject, denial.reason);
                 let hint = "use a path relative to the working directory, such as `src/main.rs`; \
                             nothing outside it can be reached";
                 let mut reply = ToolReply::failed(
