@@ -169,7 +169,8 @@ fn wrong(path: &Path, how: &str) -> Failure {
 /// The log that the session left: there must be exactly one.
 fn log(stage: &Path) -> Result<PathBuf, Failure> {
     let sessions = stage.join("home/state/sessions");
-    let mut logs = tree::files(&sessions)?;
+    // Beside a log lies a folder of its name, with what the session kept for undo.
+    let mut logs = tree::entries(&sessions)?;
     logs.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
     match <[PathBuf; 1]>::try_from(logs) {
         Ok([log]) => Ok(log),
