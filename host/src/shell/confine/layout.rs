@@ -91,8 +91,8 @@ impl Layout {
 }
 
 /// What of /proc the Landlock tier shows. Landlock keeps other processes' environments closed, but
-/// a process with capabilities may pass it by (since Linux 6.15 one that may watch performance), so
-/// with any of them only files that speak of the machine are shown.
+/// root was seen to read them all the same (Linux 6.18), so a process with any capability is shown
+/// only the files that speak of the machine.
 pub(in crate::shell) fn proc_of_landlock() -> Vec<PathBuf> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
