@@ -96,3 +96,20 @@ async fn a_hostile_build_script_stays_inside() {
     canaries.are_untouched("build.rs");
     assert!(!lab.root().join("sibling/PWN").exists());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_folder_does_not_hide_the_repository_beside_it() {
+    let Some(tier) = full() else { return };
+    let lab = Lab::new(tier);
+    let git = Command::new("git").args(["init", "-q", "."]).current_dir(lab.work()).status();
+    assert!(git.unwrap().success());
+    // More than one look goes through, and first in the order of names.
+    let large = lab.work().join("a");
+    std::fs::create_dir(&large).unwrap();
+    for number in 0..110_000 {
+        std::fs::File::create(large.join(number.to_string())).unwrap();
+    }
+    let text = lab.bash("echo evil > .git/hooks/pre-commit; true $((1))").await;
+    assert!(text.contains("Read-only file system"), "{text}");
+    assert!(!lab.work().join(".git/hooks/pre-commit").exists());
+}

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::policy::{holds_protected, looks_secret, protected};
 
 /// Directory entries that one look goes through, the upper levels first.
-const MOST_ENTRIES: usize = 20_000;
+const MOST_ENTRIES: usize = 100_000;
 /// Mounts that one sandbox gets for single files; more would make each start slow.
 const MOST_MOUNTS: usize = 256;
 /// Names of directories that are not looked into: large, and nothing in them is acted upon by
@@ -148,7 +148,10 @@ impl Protection {
                 let enter = meta.is_dir()
                     && !PASSED_OVER.contains(&name.as_ref())
                     && protected(&relative).is_none();
-                if enter {
+                // A large folder must not use up the look before the repository beside it has its.
+                if enter && holds_protected(&relative) {
+                    open.push_front((path, relative + "/"));
+                } else if enter {
                     open.push_back((path, relative + "/"));
                 }
             }
